@@ -1,0 +1,66 @@
+# The two commands that do everything on a fresh Debian 12: `make demo` and `make test`.
+
+BUILD := build/release
+SOURCES = $(shell git ls-files '*.cpp' '*.h')
+
+.PHONY: help bootstrap build demo test asan bench install format check-format tidy docs clean
+
+help:
+	@echo "make demo    build, then trace a model written in C++, print it and run it"
+	@echo "make test    build everything and run all tests"
+	@echo "make asan    the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make bench   build and run the benchmarks"
+	@echo "make build   build only; the command is $(BUILD)/bin/sparsebit"
+	@echo "make install install into PREFIX (default /usr/local)"
+	@echo "make format  format the code; check-format only checks; tidy runs clang-tidy"
+	@echo "make docs    regenerate docs/reference from the operator table"
+	@echo "make clean   remove build/"
+
+bootstrap:
+	@scripts/bootstrap.sh
+
+$(BUILD)/build.ninja:
+	@cmake --preset release >/dev/null
+
+build: bootstrap $(BUILD)/build.ninja
+	@cmake --build --preset release
+
+demo: bootstrap $(BUILD)/build.ninja
+	@cmake --build --preset release --target sparsebit example_first_model
+	@$(BUILD)/bin/example_first_model
+	@echo
+	@echo '$$ $(BUILD)/bin/sparsebit inspect zoo:resnet20 --skip "layer[23]"'
+	@$(BUILD)/bin/sparsebit inspect zoo:resnet20 --skip 'layer[23]'
+
+test: build
+	@ctest --preset release
+
+asan: bootstrap
+	@cmake --preset asan >/dev/null
+	@cmake --build --preset asan
+	@ctest --preset asan
+
+bench: build
+	@$(BUILD)/bin/graph_bench
+
+PREFIX ?= /usr/local
+install: build
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+format:
+	@clang-format -i $(SOURCES)
+
+check-format:
+	@clang-format --dry-run --Werror $(SOURCES)
+
+# clang cannot parse ATen in C++20, so only findings in our own files count.
+tidy: $(BUILD)/build.ninja
+	@clang-tidy -p $(BUILD) --quiet $(filter src/%.cpp,$(SOURCES)) 2>/dev/null \
+	  | grep -E '^[^ ]*/(src|include/sparsebit)/[^ ]*: warning:' | sort -u \
+	  && exit 1 || echo "clang-tidy: nothing found"
+
+docs: build
+	@$(BUILD)/bin/list_operators > docs/reference/operators.md
+
+clean:
+	@rm -rf build

@@ -1,0 +1,28 @@
+# find_package(sparsebit) + target sparsebit::sparsebit for other projects.
+
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+get_property(modules GLOBAL PROPERTY SPARSEBIT_MODULES)
+list(REMOVE_ITEM modules sparsebit_cli)  # the command, not part of the library
+
+add_library(sparsebit_all INTERFACE)
+target_link_libraries(sparsebit_all INTERFACE ${modules})
+set_target_properties(sparsebit_all PROPERTIES EXPORT_NAME sparsebit)
+add_library(sparsebit::sparsebit ALIAS sparsebit_all)
+
+install(TARGETS sparsebit RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS sparsebit_all sparsebit_flags ${modules} EXPORT sparsebit-targets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT sparsebit-targets NAMESPACE sparsebit::
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/sparsebit)
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/sparsebit-config.cmake.in
+  ${PROJECT_BINARY_DIR}/sparsebit-config.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/sparsebit)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/sparsebit-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/sparsebit-config.cmake
+              ${PROJECT_BINARY_DIR}/sparsebit-config-version.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/sparsebit)

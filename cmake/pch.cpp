@@ -1,0 +1,1 @@
+// Exists only to compile the precompiled header that every target reuses.

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+namespace sparsebit {
+
+/// A file that appears complete or not at all.
+///
+/// What is written goes to a temporary file in the folder of the target; commit() renames it over
+/// the target. Without commit(), for instance when an exception passes, the destructor removes the
+/// temporary file and the target stays as it was. The mode of the file follows the umask. A
+/// symbolic link as target is replaced, not followed.
+///
+///     AtomicFile file("model.json");
+///     file.stream() << text;
+///     file.commit();
+class AtomicFile {
+ public:
+  /// Throws Io if the folder is missing or not writable, or if the target is a folder or a device.
+  explicit AtomicFile(std::filesystem::path target);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  /// Where to write. Lives as long as this object. Errors are kept and reported by commit().
+  std::ostream& stream();
+
+  /// Makes the file durable and visible. Throws Io if any write failed (the disk is full, say), and
+  /// Internal if called twice.
+  void commit();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Replaces the contents of `path` by `bytes`, all or nothing. Throws Io.
+void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
+
+/// The contents of the file. Throws Io if it is missing, a folder, or not readable.
+std::string read_file(const std::filesystem::path& path);
+
+}  // namespace sparsebit

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iostream>
+#include <string>
+
+namespace sparsebit {
+
+/// How a Progress shows itself.
+struct ProgressOptions {
+  enum class Style {
+    Auto,   ///< Bar if `out` is std::cerr and stderr is a terminal, otherwise Lines
+    Bar,    ///< one line, redrawn in place
+    Lines,  ///< one line per quarter, for log files
+    Quiet,  ///< nothing
+  };
+
+  std::ostream* out = &std::cerr;  ///< not owned; must outlive the Progress
+  Style style = Style::Auto;
+  std::function<double()> clock;  ///< seconds since any fixed moment; empty: the steady clock
+};
+
+/// Shows how far a loop is.
+///
+///     Progress progress("calibrating", batches.size());
+///     for (const Batch& batch : batches) {
+///       observe(batch);
+///       progress.advance();
+///     }
+///     progress.finish();
+///
+/// On a terminal:   calibrating  [=======>                ]  42/128  33%  1.2 s left
+/// In a log file:   calibrating: 25% (32/128)
+///                  calibrating: done, 128 in 3.2 s
+///
+/// For one thread. Destroying it before the end, as an exception does, ends the line but does not
+/// say "done".
+class Progress {
+ public:
+  /// `total` is the number of steps, 0 if it is not known. Throws InvalidArgument if negative.
+  Progress(std::string label, int64_t total, ProgressOptions options = {});
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// Counts `n` more steps. Throws InvalidArgument if `n` is negative. Does nothing after finish().
+  void advance(int64_t n = 1);
+
+  /// Reports success, with the steps that were counted, whatever the total was. Only the first call
+  /// counts.
+  void finish();
+
+ private:
+  using Style = ProgressOptions::Style;
+
+  double elapsed() const { return options_.clock() - start_; }
+  int64_t percent() const;
+  std::string count() const;
+  std::string bar() const;
+  std::string bar_line(bool done) const;
+  void redraw(const std::string& line);
+  void stop();
+
+  std::string label_;
+  int64_t total_;
+  ProgressOptions options_;
+  double start_ = 0;
+  double last_drawn_ = 0;
+  int64_t done_ = 0;
+  int64_t quarters_shown_ = 0;
+  size_t drawn_width_ = 0;
+  bool finished_ = false;
+};
+
+}  // namespace sparsebit

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "sparsebit/fx/graph_module.h"
+
+#include <string>
+#include <vector>
+
+namespace sparsebit::fx {
+
+/// What happens to inputs that the output does not depend on.
+enum class UnusedInputs { Keep, Drop };
+
+/// What was removed, by node name, in graph order.
+struct DeadCode {
+  std::vector<std::string> nodes;
+  std::vector<std::string> placeholders;
+  bool empty() const { return nodes.empty() && placeholders.empty(); }
+};
+
+/// Erases every node the output does not depend on. A node that changes a value in place counts as
+/// needed when that value is. Dropping inputs shrinks the signature of forward.
+DeadCode eliminate_dead_code(GraphModule& module, UnusedInputs unused_inputs = UnusedInputs::Keep);
+
+}  // namespace sparsebit::fx

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "sparsebit/fx/executor.h"
+#include "sparsebit/fx/graph_module.h"
+
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+namespace sparsebit::fx {
+
+/// Whether a run records gradients.
+enum class RunMode {
+  Autograd,   ///< the caller's gradient mode applies; what training needs
+  Inference,  ///< no gradients, least memory
+};
+
+/// The arguments of one node's call, nodes replaced by their values.
+struct NodeCall {
+  std::vector<Value> args;
+  Kwargs kwargs;
+};
+
+/// Functions around each node that is executed (placeholders and the output node included).
+/// Either may be empty. Calibration, profiling and recording are hooks, so nothing else needs to
+/// walk a graph.
+struct NodeHook {
+  std::function<void(const Node&, NodeCall&)> before;  ///< may change the arguments
+  std::function<void(const Node&, Value&)> after;      ///< may replace the result
+};
+
+/// Runs a graph node by node and frees every value after its last use.
+///
+/// An error inside a node gains a line with the node's name, target and argument shapes.
+class Interpreter : public Executor {
+ public:
+  /// `module` must outlive this object. Its graph may be edited between runs.
+  explicit Interpreter(GraphModule& module, RunMode mode = RunMode::Autograd);
+
+  /// Hooks run in the order in which they were added.
+  void add_hook(NodeHook hook);
+
+  Value run(std::vector<Value> inputs) override;
+
+ private:
+  struct Step {
+    const Node* node;
+    std::vector<size_t> last_uses;  // steps whose value nobody needs after this one
+  };
+
+  void plan();
+  Value run_steps(std::vector<Value> inputs);
+  Value execute(const Node& node, NodeCall& call);
+  Value dispatch(const Node& node, NodeCall& call);
+  Value read_attribute(const Node& node);
+
+  GraphModule& module_;
+  RunMode mode_;
+  std::vector<NodeHook> hooks_;
+  std::vector<Step> steps_;
+  std::unordered_map<const Node*, size_t> step_of_;
+  size_t placeholder_count_ = 0;
+  uint64_t planned_version_ = ~uint64_t{0};
+};
+
+/// Runs the graph once and notes on each node the shape and type of the tensor it gave.
+void record_shapes(GraphModule& module, std::vector<Value> inputs);
+
+}  // namespace sparsebit::fx

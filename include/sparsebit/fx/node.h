@@ -1,0 +1,119 @@
+#pragma once
+
+#include "sparsebit/fx/ops/value.h"
+
+#include <list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sparsebit::fx {
+
+class Graph;
+
+/// The six kinds of node, as in torch.fx.
+enum class Opcode { Placeholder, GetAttr, CallFunction, CallMethod, CallModule, Output };
+
+/// "placeholder", "get_attr", "call_function", "call_method", "call_module", "output".
+std::string_view to_string(Opcode op);
+
+/// What torch.fx calls an argument: any value, with nodes inside where results are meant.
+using Argument = Value;
+
+/// Shape and element type of a tensor that a node produced when shapes were recorded.
+struct TensorInfo {
+  std::vector<int64_t> shape;
+  at::ScalarType dtype;
+  bool operator==(const TensorInfo&) const = default;
+};
+
+/// One step of a graph. Made, ordered and destroyed by its Graph; pointers stay valid until
+/// Graph::erase().
+///
+/// The links between producers and consumers follow from the arguments and are kept by the
+/// setters: there is no way to forget them.
+class Node {
+ public:
+  class Key {  // only Graph can construct nodes, but std::list has to be able to
+    friend class Graph;
+    Key() = default;
+  };
+  Node(Key, Graph& graph, Opcode op, std::string name, std::string target);
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  Opcode op() const { return op_; }
+  /// Unique in the graph; an identifier such as `layer1_0_conv1`.
+  const std::string& name() const { return name_; }
+  /// call_module, get_attr: dotted path. call_function: qualified name such as `torch.add`.
+  /// call_method: method name. placeholder: name of the input. output: "output".
+  const std::string& target() const { return target_; }
+  const std::vector<Argument>& args() const { return args_; }
+  const Kwargs& kwargs() const { return kwargs_; }
+  /// The keyword argument, or null.
+  const Argument* kwarg(std::string_view name) const;
+
+  /// Nodes among the arguments, each once, in order of first appearance.
+  const std::vector<Node*>& inputs() const { return inputs_; }
+  /// Nodes that use this one, each once, oldest use first.
+  const std::list<Node*>& users() const { return users_; }
+  Graph& graph() const { return *graph_; }
+  Node* next() const;      ///< null at the end
+  Node* previous() const;  ///< null at the beginning
+
+  /// Dotted path of the module whose forward made this node; for a call_module node its target.
+  /// Config patterns match this as well as name().
+  const std::string& module_path() const;
+  void set_module_path(std::string path) { scope_ = std::move(path); }
+
+  /// Set when shapes were recorded and this node gave a tensor.
+  const std::optional<TensorInfo>& tensor_info() const { return tensor_info_; }
+  void set_tensor_info(std::optional<TensorInfo> info) { tensor_info_ = std::move(info); }
+
+  /// Copies of args() and kwargs() in which every node is what `replace` returns for it.
+  std::pair<std::vector<Argument>, Kwargs> map_arguments(
+      const std::function<Value(Node&)>& replace) const;
+
+  void set_args(std::vector<Argument> args);
+  void set_kwargs(Kwargs kwargs);
+  void set_arg(size_t index, Argument value);
+  void set_target(std::string target);
+  /// Takes a name that follows from `candidate` by the naming rules; returns it.
+  const std::string& rename(std::string_view candidate);
+
+  /// Every user reads `replacement` instead. A use by `replacement` itself stays, so that a node
+  /// can be put between this one and its users. Returns the users that changed.
+  std::vector<Node*> replace_all_uses_with(Node& replacement);
+  /// Reads `replacement` wherever this node read `old`.
+  void replace_input_with(Node& old, Node& replacement);
+
+ private:
+  friend class Graph;
+
+  void link_inputs();
+  void unlink_inputs();
+  void set_arguments(std::vector<Argument> args, Kwargs kwargs);
+
+  Graph* graph_;
+  Opcode op_;
+  std::string name_;
+  std::string target_;
+  std::string scope_;
+  std::vector<Argument> args_;
+  Kwargs kwargs_;
+  std::optional<TensorInfo> tensor_info_;
+
+  std::vector<Node*> inputs_;
+  std::vector<std::list<Node*>::iterator> use_links_;  // of inputs_[i]: this node in its users_
+  std::list<Node*> users_;
+  std::list<Node>::iterator self_;  // position in the graph
+};
+
+/// `%name : [#users=1] = call_module[target=conv1](args=(%x,), kwargs={})`
+std::string to_string(const Node& node);
+
+/// A value as it stands in a graph's text: nodes as %name.
+std::string to_string(const Value& value);
+
+}  // namespace sparsebit::fx

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <ostream>
+
+namespace sparsebit::cli {
+
+// One function per subcommand, each in its own file: declares options and a callback that does the
+// work and writes to `out`.
+void add_inspect_command(CLI::App& app, std::ostream& out);
+
+}  // namespace sparsebit::cli

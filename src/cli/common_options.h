@@ -1,0 +1,20 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+
+namespace sparsebit::cli {
+
+/// Options every subcommand has.
+struct CommonOptions {
+  int threads = 0;  ///< 0 = as many as libtorch chooses
+  uint64_t seed = 0;
+  bool quiet = false;
+};
+
+void add_common_options(CLI::App& command, CommonOptions& options);
+/// Applies threads and log level; call it first in a subcommand.
+void apply(const CommonOptions& options);
+
+}  // namespace sparsebit::cli

@@ -1,0 +1,208 @@
+#include "sparsebit/core/atomic_file.h"
+
+#include "sparsebit/core/error.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <random>
+#include <streambuf>
+#include <system_error>
+#include <utility>
+
+namespace sparsebit {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error io_error(const fs::path& path, const std::string& failure, int error_number) {
+  const std::string reason = std::generic_category().message(error_number);
+  return {ErrorKind::Io, {.what = failure + ": " + reason, .where = path.string()}};
+}
+
+// Owns a file descriptor.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() { close(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int get() const { return fd_; }
+  int close() { return fd_ < 0 ? 0 : ::close(std::exchange(fd_, -1)); }
+
+ private:
+  int fd_;
+};
+
+// A stream buffer on a descriptor. Unlike std::filebuf it remembers why a write failed, and its
+// descriptor can be synced.
+class DescriptorBuffer : public std::streambuf {
+ public:
+  explicit DescriptorBuffer(int fd) : fd_(fd) { setp(buffer_.data(), buffer_.data() + kSize); }
+
+  int error_number() const { return error_number_; }
+
+ protected:
+  int_type overflow(int_type c) override {
+    if (sync() != 0) return traits_type::eof();
+    if (!traits_type::eq_int_type(c, traits_type::eof())) sputc(traits_type::to_char_type(c));
+    return traits_type::not_eof(c);
+  }
+
+  int sync() override {
+    const bool written = write_all(pbase(), static_cast<size_t>(pptr() - pbase()));
+    setp(buffer_.data(), buffer_.data() + kSize);
+    return written ? 0 : -1;
+  }
+
+  std::streamsize xsputn(const char* bytes, std::streamsize n) override {
+    if (n <= epptr() - pptr()) return std::streambuf::xsputn(bytes, n);
+    // Large blocks, such as tensors, are not copied through the buffer.
+    return sync() == 0 && write_all(bytes, static_cast<size_t>(n)) ? n : 0;
+  }
+
+ private:
+  bool write_all(const char* bytes, size_t n) {
+    while (n > 0 && error_number_ == 0) {
+      const ssize_t written = ::write(fd_, bytes, n);
+      if (written < 0) {
+        if (errno != EINTR) error_number_ = errno;
+        continue;
+      }
+      bytes += written;
+      n -= static_cast<size_t>(written);
+    }
+    return error_number_ == 0;
+  }
+
+  static constexpr std::ptrdiff_t kSize = 1 << 16;
+  int fd_;
+  int error_number_ = 0;
+  std::array<char, kSize> buffer_;
+};
+
+fs::path folder_of(const fs::path& target) {
+  return target.has_parent_path() ? target.parent_path() : fs::path(".");
+}
+
+// A device must not be renamed over: `-o /dev/null` run by root would destroy it.
+void check_target(const fs::path& target) {
+  struct stat info {};
+  if (::stat(target.c_str(), &info) != 0) {
+    if (errno == ENOENT || errno == EACCES || errno == ENOTDIR) return;  // creating tells more
+    throw io_error(target, "cannot write", errno);
+  }
+  if (S_ISDIR(info.st_mode)) throw io_error(target, "cannot write", EISDIR);
+  if (!S_ISREG(info.st_mode)) {
+    throw Error(ErrorKind::Io,
+                {.what = "cannot write: not a regular file", .where = target.string()});
+  }
+}
+
+// Creates a new file beside `target` and stores its name. Not mkstemp: that ignores the umask.
+int create_beside(const fs::path& target, fs::path& created) {
+  constexpr int kAttempts = 100;
+  std::random_device entropy;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    // The target's own name is left out: with a suffix it could be longer than a name may be.
+    created = folder_of(target) / fmt::format(".sparsebit-{:08x}{:08x}.tmp", entropy(), entropy());
+    const int fd = ::open(created.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) return fd;
+    if (errno != EEXIST && errno != EINTR) break;
+  }
+  const int error_number = errno;
+  const std::string folder = folder_of(target).string();
+  throw io_error(target, "cannot create a file in '" + folder + "'", error_number);
+}
+
+// Makes the rename itself durable. Some file systems cannot, and the file is complete either way.
+void sync_folder(const fs::path& folder) {
+  const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (descriptor.get() >= 0) ::fsync(descriptor.get());
+}
+
+}  // namespace
+
+struct AtomicFile::Impl {
+  explicit Impl(fs::path path)
+      : target(std::move(path)),
+        descriptor(create_beside(target, temporary)),
+        buffer(descriptor.get()),
+        stream(&buffer) {}
+
+  ~Impl() {
+    if (!committed) ::unlink(temporary.c_str());
+  }
+
+  fs::path target;
+  fs::path temporary;
+  Descriptor descriptor;
+  DescriptorBuffer buffer;
+  std::ostream stream;
+  bool committed = false;
+};
+
+AtomicFile::AtomicFile(fs::path target) {
+  check_target(target);
+  impl_ = std::make_unique<Impl>(std::move(target));
+}
+
+AtomicFile::~AtomicFile() = default;
+
+std::ostream& AtomicFile::stream() { return impl_->stream; }
+
+void AtomicFile::commit() {
+  Impl& file = *impl_;
+  SPARSEBIT_CHECK(!file.committed, Internal, file.target.string(), ": committed twice");
+  file.stream.flush();
+  if (file.buffer.error_number() != 0) {
+    throw io_error(file.target, "cannot write", file.buffer.error_number());
+  }
+  if (!file.stream) {  // whoever wrote to the stream marked it as failed
+    throw Error(ErrorKind::Io,
+                {.what = "cannot write: the stream has failed", .where = file.target.string()});
+  }
+  if (::fsync(file.descriptor.get()) != 0 || file.descriptor.close() != 0) {
+    throw io_error(file.target, "cannot write", errno);
+  }
+  if (::rename(file.temporary.c_str(), file.target.c_str()) != 0) {
+    throw io_error(file.target, "cannot replace", errno);
+  }
+  file.committed = true;
+  sync_folder(folder_of(file.target));
+}
+
+void write_file_atomically(const fs::path& path, std::string_view bytes) {
+  AtomicFile file(path);
+  file.stream().write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.commit();
+}
+
+std::string read_file(const fs::path& path) {
+  const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat info {};
+  if (descriptor.get() < 0 || ::fstat(descriptor.get(), &info) != 0) {
+    throw io_error(path, "cannot read", errno);
+  }
+  std::string contents;
+  // The size is only a hint: pipes have none, and a file may grow. One more to see the end.
+  size_t capacity = S_ISREG(info.st_mode) ? static_cast<size_t>(info.st_size) + 1 : 1 << 16;
+  size_t size = 0;
+  while (true) {
+    if (size == contents.size()) contents.resize(size == 0 ? capacity : 2 * size);
+    const ssize_t n = ::read(descriptor.get(), contents.data() + size, contents.size() - size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw io_error(path, "cannot read", errno);  // a folder: EISDIR
+    if (n == 0) break;
+    size += static_cast<size_t>(n);
+  }
+  contents.resize(size);
+  return contents;
+}
+
+}  // namespace sparsebit

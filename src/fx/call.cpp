@@ -1,0 +1,51 @@
+#include "sparsebit/fx/call.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/fx/ops/operator.h"
+#include "sparsebit/fx/tracer.h"
+
+#include <algorithm>
+
+namespace sparsebit::fx {
+namespace {
+
+bool has_node(const std::vector<Value>& args, const Kwargs& kwargs) {
+  return std::any_of(args.begin(), args.end(), [](const Value& v) { return v.contains_node(); }) ||
+         std::any_of(kwargs.begin(), kwargs.end(), [](const auto& kv) { return kv.second.contains_node(); });
+}
+
+Value call(Opcode op, std::string_view target, const std::string& spelling, std::vector<Value> args,
+           Kwargs kwargs) {
+  if (Tracer* tracer = Tracer::current(); tracer && has_node(args, kwargs)) {
+    return tracer->record(op, std::string(target), std::move(args), std::move(kwargs));
+  }
+  const Spelling* found = operators().find(spelling);
+  SPARSEBIT_CHECK(found && found->form, Unsupported, "the operator '", spelling,
+                  "' is not known, so it cannot be executed");
+  return run_kernel(*found->op, bind_call(*found, args, kwargs));
+}
+
+}  // namespace
+
+Value call_function(std::string_view target, std::vector<Value> args, Kwargs kwargs) {
+  return call(Opcode::CallFunction, target, std::string(target), std::move(args), std::move(kwargs));
+}
+
+Value call_method(std::string_view name, std::vector<Value> args, Kwargs kwargs) {
+  return call(Opcode::CallMethod, name, "Tensor." + std::string(name), std::move(args),
+              std::move(kwargs));
+}
+
+Value operator+(const Value& a, const Value& b) { return call_function("operator.add", {a, b}); }
+Value operator-(const Value& a, const Value& b) { return call_function("operator.sub", {a, b}); }
+Value operator*(const Value& a, const Value& b) { return call_function("operator.mul", {a, b}); }
+Value operator/(const Value& a, const Value& b) { return call_function("operator.truediv", {a, b}); }
+Value operator%(const Value& a, const Value& b) { return call_function("operator.mod", {a, b}); }
+Value operator-(const Value& a) { return call_function("operator.neg", {a}); }
+Value floordiv(const Value& a, const Value& b) { return call_function("operator.floordiv", {a, b}); }
+Value matmul(const Value& a, const Value& b) { return call_function("operator.matmul", {a, b}); }
+Value getitem(const Value& x, const Value& index) { return call_function("operator.getitem", {x, index}); }
+Value shape(const Value& x) { return call_function("getattr", {x, "shape"}); }
+Value size(const Value& x, int64_t dim) { return call_method("size", {x, dim}); }
+
+}  // namespace sparsebit::fx

@@ -1,0 +1,139 @@
+#include "sparsebit/fx/interpreter.h"
+
+#include "sparsebit/core/error_context.h"
+#include "sparsebit/fx/call.h"
+#include "sparsebit/fx/tracer.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/InferenceMode.h>
+
+namespace sparsebit::fx {
+namespace {
+
+std::string describe_call(const Node& node, const NodeCall& call) {
+  std::string values;
+  for (const Value& value : call.args) values += (values.empty() ? "" : ", ") + describe(value);
+  for (const auto& [name, value] : call.kwargs) {
+    values += (values.empty() ? "" : ", ") + name + "=" + describe(value);
+  }
+  return c10::str("at node '", node.name(), "': ", to_string(node.op()), "[target=", node.target(),
+                  "](", values, ")");
+}
+
+}  // namespace
+
+Interpreter::Interpreter(GraphModule& module, RunMode mode) : module_(module), mode_(mode) {}
+
+void Interpreter::add_hook(NodeHook hook) { hooks_.push_back(std::move(hook)); }
+
+void Interpreter::plan() {
+  const Graph& graph = module_.graph();
+  if (planned_version_ == graph.version()) return;
+  steps_.clear();
+  step_of_.clear();
+  steps_.reserve(graph.size());
+  placeholder_count_ = graph.placeholders().size();
+  std::unordered_map<const Node*, size_t> last_use;
+  for (const Node& node : graph.nodes()) {
+    const size_t step = steps_.size();
+    steps_.push_back({&node, {}});
+    step_of_.emplace(&node, step);
+    last_use[&node] = step;  // a value nobody uses dies where it is made
+    for (const Node* input : node.inputs()) {
+      SPARSEBIT_CHECK(step_of_.contains(input), InvalidModel, "node '", node.name(), "' uses '",
+                      input->name(), "', which comes later in the graph");
+      last_use[input] = step;
+    }
+  }
+  for (const auto& [node, step] : last_use) steps_[step].last_uses.push_back(step_of_.at(node));
+  planned_version_ = graph.version();
+}
+
+Value Interpreter::run(std::vector<Value> inputs) {
+  plan();
+  SPARSEBIT_CHECK(inputs.size() <= placeholder_count_, InvalidArgument, "the graph has ",
+                  placeholder_count_, " inputs, got ", inputs.size());
+  if (mode_ == RunMode::Autograd) return run_steps(std::move(inputs));
+  const c10::InferenceMode inference;
+  return run_steps(std::move(inputs));
+}
+
+Value Interpreter::run_steps(std::vector<Value> inputs) {
+  std::vector<Value> values(steps_.size());
+  size_t next_input = 0;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const Node& node = *steps_[i].node;
+    NodeCall call;
+    if (node.op() == Opcode::Placeholder) {
+      if (next_input < inputs.size()) call.args = {std::move(inputs[next_input])};
+      ++next_input;
+    } else {
+      std::tie(call.args, call.kwargs) =
+          node.map_arguments([&](Node& input) { return values[step_of_.at(&input)]; });
+    }
+    for (const NodeHook& hook : hooks_) {
+      if (hook.before) hook.before(node, call);
+    }
+    values[i] = execute(node, call);
+    call = {};  // values that die here must not be held by their last user's arguments
+    for (const NodeHook& hook : hooks_) {
+      if (hook.after) hook.after(node, values[i]);
+    }
+    if (node.op() == Opcode::Output) return std::move(values[i]);
+    for (const size_t dead : steps_[i].last_uses) values[dead] = None();
+  }
+  return None();
+}
+
+Value Interpreter::execute(const Node& node, NodeCall& call) {
+  return with_context([&] { return dispatch(node, call); },
+                      [&] { return describe_call(node, call); });
+}
+
+Value Interpreter::dispatch(const Node& node, NodeCall& call) {
+  switch (node.op()) {
+    case Opcode::Placeholder:
+      if (call.args.empty()) call.args = node.args();  // the default, if there is one
+      SPARSEBIT_CHECK(!call.args.empty(), InvalidArgument, "the input '", node.target(),
+                      "' is missing");
+      return call.args[0];
+    case Opcode::GetAttr: return read_attribute(node);
+    case Opcode::CallFunction: return call_function(node.target(), call.args, call.kwargs);
+    case Opcode::CallMethod: return call_method(node.target(), call.args, call.kwargs);
+    case Opcode::CallModule: {
+      const ModulePtr module = module_.find_module(node.target());
+      SPARSEBIT_CHECK(module, InvalidModel, "there is no module '", node.target(), "'");
+      return module->invoke(call.args, call.kwargs);
+    }
+    case Opcode::Output: return call.args.at(0);
+  }
+  return None();
+}
+
+Value Interpreter::read_attribute(const Node& node) {
+  if (const at::Tensor* tensor = module_.find_tensor(node.target())) {
+    Tracer* tracer = Tracer::current();
+    return tracer && tensor->defined() ? tracer->tensor_node(*tensor) : Value(*tensor);
+  }
+  const Value* attribute = module_.find_attribute(node.target());
+  SPARSEBIT_CHECK(attribute, InvalidModel, "there is no parameter, buffer or attribute '",
+                  node.target(), "'");
+  return *attribute;
+}
+
+void record_shapes(GraphModule& module, std::vector<Value> inputs) {
+  std::unordered_map<const Node*, TensorInfo> seen;
+  Interpreter interpreter(module, RunMode::Inference);
+  interpreter.add_hook({.before = {}, .after = [&](const Node& node, Value& value) {
+                          if (!value.is_tensor()) return;
+                          const at::Tensor& tensor = value.get<at::Tensor>();
+                          seen[&node] = {tensor.sizes().vec(), tensor.scalar_type()};
+                        }});
+  interpreter.run(std::move(inputs));
+  for (Node& node : module.graph().nodes()) {
+    const auto it = seen.find(&node);
+    node.set_tensor_info(it == seen.end() ? std::nullopt : std::optional(it->second));
+  }
+}
+
+}  // namespace sparsebit::fx

@@ -1,0 +1,119 @@
+#include "sparsebit/fx/node.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/fx/graph.h"
+
+namespace sparsebit::fx {
+
+std::string_view to_string(Opcode op) {
+  switch (op) {
+    case Opcode::Placeholder: return "placeholder";
+    case Opcode::GetAttr: return "get_attr";
+    case Opcode::CallFunction: return "call_function";
+    case Opcode::CallMethod: return "call_method";
+    case Opcode::CallModule: return "call_module";
+    case Opcode::Output: return "output";
+  }
+  return "?";
+}
+
+Node::Node(Key, Graph& graph, Opcode op, std::string name, std::string target)
+    : graph_(&graph), op_(op), name_(std::move(name)), target_(std::move(target)) {}
+
+const Argument* Node::kwarg(std::string_view name) const {
+  for (const auto& [key, value] : kwargs_) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
+
+const std::string& Node::module_path() const {
+  return op_ == Opcode::CallModule ? target_ : scope_;
+}
+
+void Node::link_inputs() {
+  const auto link = [this](Node& producer) {
+    // Only this node was appended to any users_ since unlink_inputs(), so a repeated use shows at
+    // the back.
+    if (!producer.users_.empty() && producer.users_.back() == this) return;
+    producer.users_.push_back(this);
+    inputs_.push_back(&producer);
+    use_links_.push_back(std::prev(producer.users_.end()));
+  };
+  for (const Argument& arg : args_) arg.for_each_node(link);
+  for (const auto& [key, value] : kwargs_) value.for_each_node(link);
+}
+
+void Node::unlink_inputs() {
+  for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i]->users_.erase(use_links_[i]);
+  inputs_.clear();
+  use_links_.clear();
+}
+
+void Node::set_arguments(std::vector<Argument> args, Kwargs kwargs) {
+  unlink_inputs();
+  args_ = std::move(args);
+  kwargs_ = std::move(kwargs);
+  link_inputs();
+  graph_->touch();
+}
+
+void Node::set_args(std::vector<Argument> args) { set_arguments(std::move(args), kwargs_); }
+
+void Node::set_kwargs(Kwargs kwargs) { set_arguments(args_, std::move(kwargs)); }
+
+void Node::set_arg(size_t index, Argument value) {
+  SPARSEBIT_CHECK(index < args_.size(), InvalidArgument, "node '", name_, "' has ", args_.size(),
+                  " arguments; there is no argument ", index);
+  std::vector<Argument> args = args_;
+  args[index] = std::move(value);
+  set_args(std::move(args));
+}
+
+void Node::set_target(std::string target) {
+  target_ = std::move(target);
+  graph_->touch();
+}
+
+const std::string& Node::rename(std::string_view candidate) {
+  if (candidate != name_) name_ = graph_->names_.unique(candidate);
+  return name_;
+}
+
+std::vector<Node*> Node::replace_all_uses_with(Node& replacement) {
+  SPARSEBIT_CHECK(&replacement != this, InvalidArgument, "node '", name_, "' cannot replace itself");
+  std::vector<Node*> changed(users_.begin(), users_.end());
+  std::erase(changed, &replacement);
+  for (Node* user : changed) user->replace_input_with(*this, replacement);
+  return changed;
+}
+
+void Node::replace_input_with(Node& old, Node& replacement) {
+  SPARSEBIT_CHECK(old.graph_ == graph_ && replacement.graph_ == graph_, InvalidArgument, "node '",
+                  replacement.name_, "' belongs to another graph than '", name_, "'");
+  const auto swap = [&](Node& node) -> Value { return &node == &old ? replacement : node; };
+  auto [args, kwargs] = map_arguments(swap);
+  set_arguments(std::move(args), std::move(kwargs));
+}
+
+std::pair<std::vector<Argument>, Kwargs> Node::map_arguments(
+    const std::function<Value(Node&)>& replace) const {
+  std::vector<Argument> args;
+  args.reserve(args_.size());
+  for (const Argument& arg : args_) args.push_back(arg.map_nodes(replace));
+  Kwargs kwargs;
+  kwargs.reserve(kwargs_.size());
+  for (const auto& [key, value] : kwargs_) kwargs.emplace_back(key, value.map_nodes(replace));
+  return {std::move(args), std::move(kwargs)};
+}
+
+Node* Node::next() const {
+  const auto it = std::next(self_);
+  return it == graph_->nodes_.end() ? nullptr : &*it;
+}
+
+Node* Node::previous() const {
+  return self_ == graph_->nodes_.begin() ? nullptr : &*std::prev(self_);
+}
+
+}  // namespace sparsebit::fx

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/fx/ops/operator.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+namespace sparsebit::fx {
+
+/// Kernel of an operator `input, inplace=False` from ATen's two functions for it.
+template <class Pure, class Inplace>
+Kernel unary(Pure pure, Inplace inplace) {
+  return [=](const Args& a) -> Value {
+    at::Tensor x = a.tensor("input");
+    return a.flag("inplace") ? inplace(x) : pure(x);
+  };
+}
+
+/// What torch's functions with several results give: `torch.split`, `torch.topk`.
+inline Value tuple_of(const std::vector<at::Tensor>& tensors) {
+  return Tuple(std::vector<Value>(tensors.begin(), tensors.end()));
+}
+inline Value tuple_of(const std::tuple<at::Tensor, at::Tensor>& pair) {
+  return Tuple{std::get<0>(pair), std::get<1>(pair)};
+}
+
+/// ATen numbers the values of options that Python names, such as `mode`.
+inline int64_t number_of(const Args& a, const char* option,
+                         std::initializer_list<std::string_view> names) {
+  const std::string given = a.text(option);
+  const auto* const it = std::find(names.begin(), names.end(), given);
+  SPARSEBIT_CHECK(it != names.end(), InvalidArgument, option, " must be one of ",
+                  c10::Join(", ", names), "; got '", given, "'");
+  return it - names.begin();
+}
+
+}  // namespace sparsebit::fx

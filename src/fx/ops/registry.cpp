@@ -1,0 +1,37 @@
+#include "fx/ops/families.h"
+
+namespace sparsebit::fx {
+
+OperatorTable& operators() {
+  static OperatorTable table = [] {
+    OperatorTable t;
+    add_activation_operators(t);
+    add_arithmetic_operators(t);
+    add_attention_operators(t);
+    add_cast_operators(t);
+    add_comparison_operators(t);
+    add_convolution_operators(t);
+    add_creation_operators(t);
+    add_dropout_operators(t);
+    add_getitem_operators(t);
+    add_indexing_operators(t);
+    add_joining_operators(t);
+    add_linear_operators(t);
+    add_logic_operators(t);
+    add_math_operators(t);
+    add_matrix_operators(t);
+    add_norm_operators(t);
+    add_padding_operators(t);
+    add_pooling_operators(t);
+    add_python_operators(t);
+    add_recurrent_operators(t);
+    add_reduction_operators(t);
+    add_resize_operators(t);
+    add_shape_operators(t);
+    add_sorting_operators(t);
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace sparsebit::fx

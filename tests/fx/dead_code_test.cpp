@@ -1,0 +1,95 @@
+#include "sparsebit/fx/dead_code.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/fx/lint.h"
+#include "sparsebit/fx/parser.h"
+#include "sparsebit/fx/printer.h"
+#include "sparsebit/nn/layers.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sparsebit::fx {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::ThrowsMessage;
+
+TEST(DeadCode, RemovesWhatTheOutputDoesNotNeed) {
+  GraphModule module(parse_graph(R"(
+      %x = input()
+      %unused = input()
+      %a = torch.neg(%x)
+      %dead = torch.abs(%a)
+      %deader = torch.abs(%dead)
+      return %a)"),
+                     "Model");
+  const DeadCode dead = eliminate_dead_code(module);
+  EXPECT_THAT(dead.nodes, ElementsAre("dead", "deader"));
+  EXPECT_THAT(dead.placeholders, IsEmpty());
+  EXPECT_EQ(to_text(module.graph()), R"(graph:
+    %x : [#users=1] = placeholder[target=x]
+    %unused : [#users=0] = placeholder[target=unused]
+    %a : [#users=1] = call_function[target=torch.neg](args=(%x,), kwargs={})
+    return a
+)");
+  EXPECT_TRUE(eliminate_dead_code(module).empty());
+}
+
+TEST(DeadCode, DroppingInputsShrinksTheSignature) {
+  GraphModule module(parse_graph("%x = input()\n%meta = input()\n%y = torch.neg(%x)\nreturn %y"), "Model");
+  EXPECT_EQ(module.forward_schema().size(), 2u);
+  const DeadCode dead = eliminate_dead_code(module, UnusedInputs::Drop);
+  EXPECT_THAT(dead.placeholders, ElementsAre("meta"));
+  EXPECT_EQ(module.forward_schema().to_string(), "x");
+  EXPECT_TRUE(at::equal(module(at::ones({2})).tensor(), -at::ones({2})));
+}
+
+TEST(DeadCode, InPlaceWritesToNeededValuesStay) {
+  GraphModule module(parse_graph(R"(
+      %x = input()
+      %y = torch.abs(%x)
+      %v = %y.view(-1)
+      %write = %v.add_(1)
+      %other = torch.neg(%x)
+      %lost = %other.add_(1)
+      return %y)"),
+                     "Model");
+  EXPECT_THAT(eliminate_dead_code(module).nodes, ElementsAre("other", "lost"));
+  EXPECT_TRUE(at::equal(module(at::ones({2})).tensor(), at::full({2}, 2.0)));
+}
+
+TEST(DeadCode, DeadBranchesWithInPlaceModulesGo) {
+  GraphModule module(parse_graph(R"(
+      %x = input()
+      %aux = self.fc(%x)
+      %act = self.relu(%aux)
+      return %x)"),
+                     "Model");
+  module.add_module("fc", nn::Linear(2, 2));
+  module.add_module("relu", nn::ReLU({{"inplace", true}}));
+  EXPECT_THAT(eliminate_dead_code(module).nodes, ElementsAre("aux", "act"));
+}
+
+TEST(DeadCode, InPlaceModulesOnNeededValuesStay) {
+  GraphModule module(parse_graph(R"(
+      %x = input()
+      %y = self.fc(%x)
+      %act = self.relu(%y)
+      return %y)"),
+                     "Model");
+  module.add_module("fc", nn::Linear(2, 2));
+  module.add_module("relu", nn::ReLU({{"inplace", true}}));
+  EXPECT_TRUE(eliminate_dead_code(module).empty());
+}
+
+TEST(DeadCode, AGraphWithoutOutputIsAnError) {
+  GraphModule module(parse_graph("%x = input()"), "Model");
+  EXPECT_THAT([&] { eliminate_dead_code(module); },
+              ThrowsMessage<Error>("the graph has no output node, so everything in it is dead"));
+}
+
+}  // namespace
+}  // namespace sparsebit::fx

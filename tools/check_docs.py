@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""Checks README.md and docs/: quoted code is the code that the tests compile, and links lead
+somewhere.
+
+A code block below a line `<!-- from: examples/x/main.cpp -->` must stand in that file, line for
+line, as one piece.
+"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+QUOTE = re.compile(r"<!-- from: (\S+) -->\n+```\w*\n(.*?)```", re.S)
+LINK = re.compile(r"\[[^\]]*\]\(([^)#]+)(?:#[^)]*)?\)")
+
+
+def check(page: pathlib.Path) -> list[str]:
+    text = page.read_text()
+    name = page.relative_to(ROOT)
+    errors = []
+    for source, code in QUOTE.findall(text):
+        file = ROOT / source
+        if not file.exists() or code not in file.read_text():
+            first = code.strip().splitlines()[0] if code.strip() else "(empty)"
+            errors.append(f"{name}: the code quoted from {source} is not there: {first}")
+    for target in LINK.findall(text):
+        if "://" not in target and not (page.parent / target).exists():
+            errors.append(f"{name}: link to {target} leads nowhere")
+    return errors
+
+
+def main() -> int:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("bench/*.md")]
+    errors = [error for page in sorted(pages) for error in check(page)]
+    print("\n".join(errors) if errors else f"docs: {len(pages)} pages ok")
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,8 @@
+execute_process(COMMAND ${GENERATOR} OUTPUT_FILE ${OUTPUT} RESULT_VARIABLE result)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "${GENERATOR} failed")
+endif()
+execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${PAGE} ${OUTPUT} RESULT_VARIABLE different)
+if(different)
+  message(FATAL_ERROR "${PAGE} is out of date; run 'make docs' and commit the result")
+endif()
