@@ -74,7 +74,8 @@ void bm_all_four(benchmark::State& state) {
   state.SetComplexityN(state.range(0));
 }
 
-#define SPARSEBIT_SIZES RangeMultiplier(2)->Range(12500, 100000)->Unit(benchmark::kMillisecond)->Complexity()
+#define SPARSEBIT_SIZES \
+  RangeMultiplier(2)->Range(12500, 100000)->Unit(benchmark::kMillisecond)->Complexity()
 BENCHMARK(bm_build)->SPARSEBIT_SIZES;
 BENCHMARK(bm_lint)->SPARSEBIT_SIZES;
 BENCHMARK(bm_clone)->SPARSEBIT_SIZES;

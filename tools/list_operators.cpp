@@ -21,7 +21,9 @@ std::string escape(const std::string& text) {
 
 std::string spellings(const Operator& op) {
   std::string text;
-  const auto add = [&text](const std::string& name) { text += (text.empty() ? "`" : ", `") + name + "`"; };
+  const auto add = [&text](const std::string& name) {
+    text += (text.empty() ? "`" : ", `") + name + "`";
+  };
   for (const ModuleForm& module : op.modules) add(module.type);
   for (const Form& form : op.forms) add(form.spelling);
   for (const Form& form : op.inplace) add(form.spelling);

@@ -44,5 +44,6 @@ int main() {
   const at::Tensor x = at::ones({1}).requires_grad_();
   const at::Tensor y = model(x).tensor();
   y.backward();
-  std::cout << "swish_beta(1) = " << y.item<float>() << ", gradient " << x.grad().item<float>() << "\n";
+  std::cout << "swish_beta(1) = " << y.item<float>() << ", gradient " << x.grad().item<float>()
+            << "\n";
 }

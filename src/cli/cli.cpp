@@ -32,7 +32,8 @@ int run(int argc, const char* const* argv, std::ostream& out, std::ostream& err)
   CLI::App app{"Quantize, prune and deploy neural networks.", "sparsebit"};
   app.set_version_flag("--version", "sparsebit " SPARSEBIT_VERSION);
   app.require_subcommand(1);
-  app.footer("Example:\n  sparsebit inspect zoo:resnet18\n\n'sparsebit COMMAND --help' tells more.");
+  app.footer(
+      "Example:\n  sparsebit inspect zoo:resnet18\n\n'sparsebit COMMAND --help' tells more.");
   add_inspect_command(app, out);
   set_log_sink([&err](LogLevel level, std::string_view text) {
     err << (level == LogLevel::Warning ? "warning: " : "") << text << '\n';

@@ -19,8 +19,10 @@ namespace {
 
 enum class Format { Table, Fx, Mermaid, Json };
 
-const std::map<std::string, Format> kFormats = {
-    {"table", Format::Table}, {"fx", Format::Fx}, {"mermaid", Format::Mermaid}, {"json", Format::Json}};
+const std::map<std::string, Format> kFormats = {{"table", Format::Table},
+                                                {"fx", Format::Fx},
+                                                {"mermaid", Format::Mermaid},
+                                                {"json", Format::Json}};
 
 struct InspectOptions {
   std::string model;
@@ -38,7 +40,9 @@ std::string list_zoo() {
   return text;
 }
 
-std::string in_millions(int64_t count) { return fmt::format("{:.2f} M", static_cast<double>(count) / 1e6); }
+std::string in_millions(int64_t count) {
+  return fmt::format("{:.2f} M", static_cast<double>(count) / 1e6);
+}
 
 int64_t count_parameters(const fx::GraphModule& module) {
   int64_t count = 0;
@@ -50,15 +54,17 @@ int64_t count_parameters(const fx::GraphModule& module) {
 std::vector<std::string> unknown_nodes(const fx::GraphModule& module) {
   std::vector<std::string> names;
   for (const fx::Node& node : module.graph().nodes()) {
-    const bool is_function = node.op() == fx::Opcode::CallFunction || node.op() == fx::Opcode::CallMethod;
-    if (is_function && !fx::find_spelling(node, module)) names.push_back(node.name() + " (" + node.target() + ")");
+    const bool is_function =
+        node.op() == fx::Opcode::CallFunction || node.op() == fx::Opcode::CallMethod;
+    if (is_function && !fx::find_spelling(node, module))
+      names.push_back(node.name() + " (" + node.target() + ")");
   }
   return names;
 }
 
 std::string summary(const fx::GraphModule& module) {
-  std::string text = fmt::format("\n{}: {} nodes, {} parameters\n", module.type(), module.graph().size(),
-                                 in_millions(count_parameters(module)));
+  std::string text = fmt::format("\n{}: {} nodes, {} parameters\n", module.type(),
+                                 module.graph().size(), in_millions(count_parameters(module)));
   const std::vector<std::string> unknown = unknown_nodes(module);
   if (!unknown.empty()) text += fmt::format("not executable here: {}\n", fmt::join(unknown, ", "));
   return text;
@@ -66,10 +72,14 @@ std::string summary(const fx::GraphModule& module) {
 
 std::string render(const fx::GraphModule& module, Format format) {
   switch (format) {
-    case Format::Fx: return fx::to_text(module.graph());
-    case Format::Mermaid: return fx::to_mermaid(module);
-    case Format::Json: return fx::to_json(module);
-    case Format::Table: break;
+    case Format::Fx:
+      return fx::to_text(module.graph());
+    case Format::Mermaid:
+      return fx::to_mermaid(module);
+    case Format::Json:
+      return fx::to_json(module);
+    case Format::Table:
+      break;
   }
   return fx::to_table(module) + summary(module);
 }

@@ -11,7 +11,8 @@ namespace {
 
 bool has_node(const std::vector<Value>& args, const Kwargs& kwargs) {
   return std::any_of(args.begin(), args.end(), [](const Value& v) { return v.contains_node(); }) ||
-         std::any_of(kwargs.begin(), kwargs.end(), [](const auto& kv) { return kv.second.contains_node(); });
+         std::any_of(kwargs.begin(), kwargs.end(),
+                     [](const auto& kv) { return kv.second.contains_node(); });
 }
 
 Value call(Opcode op, std::string_view target, const std::string& spelling, std::vector<Value> args,
@@ -28,7 +29,8 @@ Value call(Opcode op, std::string_view target, const std::string& spelling, std:
 }  // namespace
 
 Value call_function(std::string_view target, std::vector<Value> args, Kwargs kwargs) {
-  return call(Opcode::CallFunction, target, std::string(target), std::move(args), std::move(kwargs));
+  return call(Opcode::CallFunction, target, std::string(target), std::move(args),
+              std::move(kwargs));
 }
 
 Value call_method(std::string_view name, std::vector<Value> args, Kwargs kwargs) {
@@ -39,12 +41,18 @@ Value call_method(std::string_view name, std::vector<Value> args, Kwargs kwargs)
 Value operator+(const Value& a, const Value& b) { return call_function("operator.add", {a, b}); }
 Value operator-(const Value& a, const Value& b) { return call_function("operator.sub", {a, b}); }
 Value operator*(const Value& a, const Value& b) { return call_function("operator.mul", {a, b}); }
-Value operator/(const Value& a, const Value& b) { return call_function("operator.truediv", {a, b}); }
+Value operator/(const Value& a, const Value& b) {
+  return call_function("operator.truediv", {a, b});
+}
 Value operator%(const Value& a, const Value& b) { return call_function("operator.mod", {a, b}); }
 Value operator-(const Value& a) { return call_function("operator.neg", {a}); }
-Value floordiv(const Value& a, const Value& b) { return call_function("operator.floordiv", {a, b}); }
+Value floordiv(const Value& a, const Value& b) {
+  return call_function("operator.floordiv", {a, b});
+}
 Value matmul(const Value& a, const Value& b) { return call_function("operator.matmul", {a, b}); }
-Value getitem(const Value& x, const Value& index) { return call_function("operator.getitem", {x, index}); }
+Value getitem(const Value& x, const Value& index) {
+  return call_function("operator.getitem", {x, index});
+}
 Value shape(const Value& x) { return call_function("getattr", {x, "shape"}); }
 Value size(const Value& x, int64_t dim) { return call_method("size", {x, dim}); }
 

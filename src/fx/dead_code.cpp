@@ -35,7 +35,8 @@ bool writes_to_needed(const Node& node, const NodeSet& needed, const GraphModule
 
 NodeSet find_needed(const GraphModule& module) {
   const Node* output = module.graph().output_node();
-  SPARSEBIT_CHECK(output, InvalidModel, "the graph has no output node, so everything in it is dead");
+  SPARSEBIT_CHECK(output, InvalidModel,
+                  "the graph has no output node, so everything in it is dead");
   NodeSet needed;
   mark_with_producers(*output, needed);
   std::vector<const Node*> mutating;

@@ -37,8 +37,8 @@ Node& Graph::create_node(Opcode op, std::string target, std::vector<Argument> ar
   const std::string wish = !name.empty() ? std::string(name)
                            : is_function ? name_from_function(target)
                                          : name_from_path(target);
-  const auto it = nodes_.emplace(insert_point_, Node::Key(), *this, op, names_.unique(wish),
-                                 std::move(target));
+  const auto it =
+      nodes_.emplace(insert_point_, Node::Key(), *this, op, names_.unique(wish), std::move(target));
   it->self_ = it;
   it->set_arguments(std::move(args), std::move(kwargs));
   return *it;
@@ -141,8 +141,9 @@ void Graph::sort_topologically() {
       } else if (next_input < node->inputs().size()) {
         state = State::Open;
         Node* input = node->inputs()[next_input++];
-        SPARSEBIT_CHECK(states[input] != State::Open, InvalidModel, "the graph has a cycle through '",
-                        input->name(), "' and '", node->name(), "'");
+        SPARSEBIT_CHECK(states[input] != State::Open, InvalidModel,
+                        "the graph has a cycle through '", input->name(), "' and '", node->name(),
+                        "'");
         stack.emplace_back(input, 0);
       } else {
         state = State::Done;
@@ -166,8 +167,8 @@ std::unique_ptr<Graph> Graph::clone() const {
     return it->second;
   };
   for (const Node& node : nodes_) {
-    const auto it = copy->nodes_.emplace(copy->nodes_.end(), Node::Key(), *copy, node.op_, node.name_,
-                                         node.target_);
+    const auto it = copy->nodes_.emplace(copy->nodes_.end(), Node::Key(), *copy, node.op_,
+                                         node.name_, node.target_);
     it->self_ = it;
     it->scope_ = node.scope_;
     it->tensor_info_ = node.tensor_info_;
@@ -193,7 +194,8 @@ Value Graph::merge(const Graph& other, std::span<const Value> inputs) {
     }
     auto [args, kwargs] = node.map_arguments(translate);
     if (node.op_ == Opcode::Output) return args.at(0);
-    Node& copy = create_node(node.op_, node.target_, std::move(args), std::move(kwargs), node.name_);
+    Node& copy =
+        create_node(node.op_, node.target_, std::move(args), std::move(kwargs), node.name_);
     copy.scope_ = node.scope_;
     copy.tensor_info_ = node.tensor_info_;
     values.emplace(&node, copy);

@@ -46,8 +46,8 @@ GraphModule::GraphModule(const Module& root, std::unique_ptr<Graph> graph, std::
   for (const Node& node : graph_->nodes()) {
     if (node.op() != Opcode::CallModule || find_module(node.target())) continue;
     ModulePtr module = root.find_module(node.target());
-    SPARSEBIT_CHECK(module, InvalidModel, "node '", node.name(), "' calls '", node.target(), "', but ",
-                    root.type(), " has no such module");
+    SPARSEBIT_CHECK(module, InvalidModel, "node '", node.name(), "' calls '", node.target(),
+                    "', but ", root.type(), " has no such module");
     set_module(node.target(), std::move(module));
   }
   for (const Node& node : graph_->nodes()) {

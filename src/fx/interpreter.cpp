@@ -97,15 +97,19 @@ Value Interpreter::dispatch(const Node& node, NodeCall& call) {
       SPARSEBIT_CHECK(!call.args.empty(), InvalidArgument, "the input '", node.target(),
                       "' is missing");
       return call.args[0];
-    case Opcode::GetAttr: return read_attribute(node);
-    case Opcode::CallFunction: return call_function(node.target(), call.args, call.kwargs);
-    case Opcode::CallMethod: return call_method(node.target(), call.args, call.kwargs);
+    case Opcode::GetAttr:
+      return read_attribute(node);
+    case Opcode::CallFunction:
+      return call_function(node.target(), call.args, call.kwargs);
+    case Opcode::CallMethod:
+      return call_method(node.target(), call.args, call.kwargs);
     case Opcode::CallModule: {
       const ModulePtr module = module_.find_module(node.target());
       SPARSEBIT_CHECK(module, InvalidModel, "there is no module '", node.target(), "'");
       return module->invoke(call.args, call.kwargs);
     }
-    case Opcode::Output: return call.args.at(0);
+    case Opcode::Output:
+      return call.args.at(0);
   }
   return None();
 }

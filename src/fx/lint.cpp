@@ -18,16 +18,19 @@ void check_arguments(const Node& node) {
       if (node.args().size() > 1) fail(node, "a placeholder has at most one argument, its default");
       break;
     case Opcode::GetAttr:
-      if (!node.args().empty() || !node.kwargs().empty()) fail(node, "a get_attr node has no arguments");
+      if (!node.args().empty() || !node.kwargs().empty())
+        fail(node, "a get_attr node has no arguments");
       break;
     case Opcode::Output:
       if (node.args().size() != 1) fail(node, "an output node has exactly one argument");
       if (!node.users().empty()) fail(node, "the output node cannot be used");
       break;
     case Opcode::CallMethod:
-      if (node.args().empty()) fail(node, "a call_method node needs the object as its first argument");
+      if (node.args().empty())
+        fail(node, "a call_method node needs the object as its first argument");
       break;
-    default: break;
+    default:
+      break;
   }
   if (node.target().empty()) fail(node, "the target is empty");
 }
@@ -84,7 +87,8 @@ void lint(const Graph& graph, const Module& root) {
   lint(graph);
   for (const Node& node : graph.nodes()) {
     if (node.op() == Opcode::CallModule && !root.find_module(node.target())) {
-      fail(node, "calls the module '" + node.target() + "', which " + root.type() + " does not have");
+      fail(node,
+           "calls the module '" + node.target() + "', which " + root.type() + " does not have");
     }
     if (node.op() == Opcode::GetAttr && !root.find_tensor(node.target()) &&
         !root.find_attribute(node.target())) {

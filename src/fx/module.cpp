@@ -18,8 +18,8 @@ template <class T>
 const T& find_or_throw(const torch::OrderedDict<std::string, T>& items, std::string_view name,
                        const std::string& type) {
   const T* found = items.find(std::string(name));
-  SPARSEBIT_CHECK(found, InvalidArgument, type, " has no ", items.key_description(), " '", name, "'",
-                  did_you_mean(name, items.keys()));
+  SPARSEBIT_CHECK(found, InvalidArgument, type, " has no ", items.key_description(), " '", name,
+                  "'", did_you_mean(name, items.keys()));
   return *found;
 }
 
@@ -80,7 +80,9 @@ Module& Module::add_module(const std::string& name, ModulePtr child) {
   return added;
 }
 
-Module& Module::child(std::string_view name) const { return *find_or_throw(children_, name, type_); }
+Module& Module::child(std::string_view name) const {
+  return *find_or_throw(children_, name, type_);
+}
 
 ModulePtr Module::find_module(std::string_view path) const {
   const size_t dot = path.find('.');
@@ -93,7 +95,9 @@ const Module* Module::find(std::string_view path) const {
   return path.empty() ? this : find_module(path).get();
 }
 
-Module* Module::find(std::string_view path) { return const_cast<Module*>(std::as_const(*this).find(path)); }
+Module* Module::find(std::string_view path) {
+  return const_cast<Module*>(std::as_const(*this).find(path));
+}
 
 void Module::set_module(std::string_view path, ModulePtr module) {
   const size_t dot = path.find('.');
@@ -216,7 +220,8 @@ ModulePtr construct(const ModuleForm& form, std::span<const Value> args, const K
 
 ModulePtr make_module(std::string_view type, std::span<const Value> args, const Kwargs& kwargs) {
   const Spelling& spelling = operators().get(type);
-  SPARSEBIT_CHECK(spelling.module, InvalidArgument, "'", type, "' is a function, not a module type");
+  SPARSEBIT_CHECK(spelling.module, InvalidArgument, "'", type,
+                  "' is a function, not a module type");
   return with_context([&] { return construct(*spelling.module, args, kwargs); },
                       [&] { return "in the construction of " + spelling.module->type; });
 }

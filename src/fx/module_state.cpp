@@ -43,7 +43,8 @@ void append_names(std::string& text, const char* what, const std::vector<std::st
   constexpr size_t kMostNamed = 5;
   if (names.empty()) return;
   text += c10::str("; ", what, " ", names.size(), ": ");
-  for (size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) text += (i ? ", " : "") + names[i];
+  for (size_t i = 0; i < std::min(names.size(), kMostNamed); ++i)
+    text += (i ? ", " : "") + names[i];
   if (names.size() > kMostNamed) text += ", ...";
 }
 
@@ -100,8 +101,8 @@ void Module::load_state_dict(const NamedTensors& state) {
     if (!given) {
       missing.push_back(item.key());
     } else if (given->sizes() != item.value().sizes()) {
-      misshapen.push_back(item.key() + " (model has " + fx::describe(item.value()) + ", state has " +
-                          fx::describe(*given) + ")");
+      misshapen.push_back(item.key() + " (model has " + fx::describe(item.value()) +
+                          ", state has " + fx::describe(*given) + ")");
     }
   }
   for (const auto& item : state) {
@@ -118,8 +119,8 @@ void Module::load_state_dict(const NamedTensors& state) {
 
 void Module::set_tensor(std::string_view path, at::Tensor value) {
   const at::Tensor* found = find_tensor(path);
-  SPARSEBIT_CHECK(found && found->defined(), InvalidArgument, type_, " has no parameter or buffer '",
-                  path, "'");
+  SPARSEBIT_CHECK(found && found->defined(), InvalidArgument, type_,
+                  " has no parameter or buffer '", path, "'");
   const at::Tensor old = *found;
   for (const auto& [name, module] : named_modules()) {
     for (NamedTensors* tensors : {&module->parameters_, &module->buffers_}) {

@@ -7,12 +7,18 @@ namespace sparsebit::fx {
 
 std::string_view to_string(Opcode op) {
   switch (op) {
-    case Opcode::Placeholder: return "placeholder";
-    case Opcode::GetAttr: return "get_attr";
-    case Opcode::CallFunction: return "call_function";
-    case Opcode::CallMethod: return "call_method";
-    case Opcode::CallModule: return "call_module";
-    case Opcode::Output: return "output";
+    case Opcode::Placeholder:
+      return "placeholder";
+    case Opcode::GetAttr:
+      return "get_attr";
+    case Opcode::CallFunction:
+      return "call_function";
+    case Opcode::CallMethod:
+      return "call_method";
+    case Opcode::CallModule:
+      return "call_module";
+    case Opcode::Output:
+      return "output";
   }
   return "?";
 }
@@ -81,7 +87,8 @@ const std::string& Node::rename(std::string_view candidate) {
 }
 
 std::vector<Node*> Node::replace_all_uses_with(Node& replacement) {
-  SPARSEBIT_CHECK(&replacement != this, InvalidArgument, "node '", name_, "' cannot replace itself");
+  SPARSEBIT_CHECK(&replacement != this, InvalidArgument, "node '", name_,
+                  "' cannot replace itself");
   std::vector<Node*> changed(users_.begin(), users_.end());
   std::erase(changed, &replacement);
   for (Node* user : changed) user->replace_input_with(*this, replacement);

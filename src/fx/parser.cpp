@@ -71,8 +71,9 @@ class Parser {
   }
 
   Node& parse_definition(ValueReader& reader, const std::string& name) {
-    static constexpr std::array kOpcodes = {Opcode::Placeholder, Opcode::GetAttr, Opcode::CallFunction,
-                                            Opcode::CallMethod, Opcode::CallModule};
+    static constexpr std::array kOpcodes = {Opcode::Placeholder, Opcode::GetAttr,
+                                            Opcode::CallFunction, Opcode::CallMethod,
+                                            Opcode::CallModule};
     for (const Opcode op : kOpcodes) {
       if (reader.try_consume(std::string(to_string(op)) + "[target=")) {
         return parse_long_form(reader, op, name);
@@ -133,8 +134,8 @@ class Parser {
       const std::string path = target.substr(5);
       if (reader.peek() != '(') return graph_->create_node(Opcode::GetAttr, path, {}, {}, name);
       Call call = parse_call(reader);
-      return graph_->create_node(Opcode::CallModule, path, std::move(call.args), std::move(call.kwargs),
-                                 name);
+      return graph_->create_node(Opcode::CallModule, path, std::move(call.args),
+                                 std::move(call.kwargs), name);
     }
     if (target.empty()) reader.fail("a definition");
     Call call = parse_call(reader);
@@ -167,7 +168,8 @@ class Parser {
     reader.skip_space();
     const std::string_view rest = reader.rest();
     size_t length = 0;
-    while (length < rest.size() && (std::isalnum(static_cast<unsigned char>(rest[length])) || rest[length] == '_')) {
+    while (length < rest.size() &&
+           (std::isalnum(static_cast<unsigned char>(rest[length])) || rest[length] == '_')) {
       ++length;
     }
     if (length == 0 || length >= rest.size() || rest[length] != '=') return {};

@@ -24,8 +24,10 @@ std::string args_text(const Node& node) { return to_string(Value(Tuple(node.args
 /// What a node is, for people: the module's type, the operator's name, or its role.
 std::string kind_of(const Node& node, const GraphModule& module) {
   switch (node.op()) {
-    case Opcode::Placeholder: return "input";
-    case Opcode::Output: return "output";
+    case Opcode::Placeholder:
+      return "input";
+    case Opcode::Output:
+      return "output";
     case Opcode::GetAttr: {
       const auto [parent, name] = split_path(node.target());
       const Module* owner = module.find(parent);
@@ -82,13 +84,26 @@ std::string escape_label(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
     switch (c) {
-      case '"': escaped += "#quot;"; break;
-      case '<': escaped += "#lt;"; break;
-      case '>': escaped += "#gt;"; break;
-      case '#': escaped += "#35;"; break;
-      case '&': escaped += "#amp;"; break;
-      case '\n': escaped += " "; break;
-      default: escaped += c;
+      case '"':
+        escaped += "#quot;";
+        break;
+      case '<':
+        escaped += "#lt;";
+        break;
+      case '>':
+        escaped += "#gt;";
+        break;
+      case '#':
+        escaped += "#35;";
+        break;
+      case '&':
+        escaped += "#amp;";
+        break;
+      case '\n':
+        escaped += " ";
+        break;
+      default:
+        escaped += c;
     }
   }
   return escaped;
@@ -96,9 +111,9 @@ std::string escape_label(const std::string& text) {
 
 /// Mermaid's own words cannot be node ids.
 std::string mermaid_id(const Node& node) {
-  static const std::array<std::string_view, 10> words = {"end",      "graph", "subgraph", "style",
-                                                         "linkStyle", "click", "classDef", "default",
-                                                         "flowchart", "direction"};
+  static const std::array<std::string_view, 10> words = {
+      "end",   "graph",    "subgraph", "style",     "linkStyle",
+      "click", "classDef", "default",  "flowchart", "direction"};
   const bool taken = std::find(words.begin(), words.end(), node.name()) != words.end();
   return taken ? node.name() + "_node" : node.name();
 }
@@ -132,8 +147,8 @@ std::string to_string(const Node& node) {
   if (node.op() == Opcode::Output) {
     return "return " + format_value(node.args().at(0), [](const Node& n) { return n.name(); });
   }
-  std::string text = fmt::format("%{} : [#users={}] = {}[target={}]", node.name(), node.users().size(),
-                                 to_string(node.op()), node.target());
+  std::string text = fmt::format("%{} : [#users={}] = {}[target={}]", node.name(),
+                                 node.users().size(), to_string(node.op()), node.target());
   if (node.op() == Opcode::Placeholder) {
     if (!node.args().empty()) text += "(default=" + to_string(node.args()[0]) + ")";
   } else if (node.op() != Opcode::GetAttr) {

@@ -45,13 +45,16 @@ bool is_true(const Value& value) { return value.is_bool() && value.get<bool>(); 
 
 const Spelling* find_spelling(const Node& node, const Module& root) {
   switch (node.op()) {
-    case Opcode::CallFunction: return operators().find(node.target());
-    case Opcode::CallMethod: return operators().find("Tensor." + node.target());
+    case Opcode::CallFunction:
+      return operators().find(node.target());
+    case Opcode::CallMethod:
+      return operators().find("Tensor." + node.target());
     case Opcode::CallModule: {
       const ModulePtr module = root.find_module(node.target());
       return module && module->is_operator() ? operators().find(module->type()) : nullptr;
     }
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 
@@ -65,8 +68,9 @@ Args bind_module(const Module& module, const Spelling& spelling, const Args& in)
     } else if (std::optional<Value> own = supplied_by(module, *spelling.module, p.name)) {
       values.push_back(std::move(*own));
     } else {
-      SPARSEBIT_CHECK(p.default_value, InvalidModel, module.type(), " has no parameter or attribute '",
-                      p.name, "', which its operator '", spelling.op->name, "' needs");
+      SPARSEBIT_CHECK(p.default_value, InvalidModel, module.type(),
+                      " has no parameter or attribute '", p.name, "', which its operator '",
+                      spelling.op->name, "' needs");
       values.push_back(*p.default_value);
     }
   }
@@ -77,7 +81,8 @@ std::optional<OperatorCall> resolve(const Node& node, const Module& root) {
   const Spelling* spelling = find_spelling(node, root);
   if (!spelling) return std::nullopt;
   try {
-    if (!spelling->module) return OperatorCall{spelling->op, bind_call(*spelling, node.args(), node.kwargs())};
+    if (!spelling->module)
+      return OperatorCall{spelling->op, bind_call(*spelling, node.args(), node.kwargs())};
     const ModulePtr module = root.find_module(node.target());
     const Args in = module->bind(node.args(), node.kwargs());
     return OperatorCall{spelling->op, bind_module(*module, *spelling, in)};
@@ -97,7 +102,8 @@ bool mutates_input(const Node& node, const Module& root) {
 void install_state(Module& module, const ModuleState& state) {
   const auto owner_of = [&module](const std::string& path) -> std::pair<Module*, std::string> {
     auto [parent, name] = split_path(path);
-    if (!module.find(parent)) module.set_module(parent, std::make_shared<Module>("Module", Schema()));
+    if (!module.find(parent))
+      module.set_module(parent, std::make_shared<Module>("Module", Schema()));
     return {module.find(parent), std::move(name)};
   };
   for (const auto& [path, tensor] : state.parameters) {

@@ -94,8 +94,9 @@ std::vector<Value> Tracer::make_inputs(const Schema& signature, const TraceOptio
     }
   }
   for (const auto& [name, value] : options.concrete_args) {
-    SPARSEBIT_CHECK(signature.find(name), InvalidArgument, "concrete_args: the model has no input '",
-                    name, "'", did_you_mean(name, names));
+    SPARSEBIT_CHECK(signature.find(name), InvalidArgument,
+                    "concrete_args: the model has no input '", name, "'",
+                    did_you_mean(name, names));
   }
   return inputs;
 }
@@ -106,8 +107,9 @@ bool Tracer::is_leaf_module(const Module& module, const std::string&) {
 
 Value Tracer::call_module(Module& module, std::span<const Value> args, const Kwargs& kwargs) {
   const auto found = module_paths_.find(&module);
-  SPARSEBIT_CHECK(found != module_paths_.end(), InvalidModel, "a module of type ", module.type(),
-                  " is called that is not a submodule of the traced model; add it with add_module()");
+  SPARSEBIT_CHECK(
+      found != module_paths_.end(), InvalidModel, "a module of type ", module.type(),
+      " is called that is not a submodule of the traced model; add it with add_module()");
   const std::string& path = found->second;
   if (is_leaf_module(module, path) || module.is_operator()) {
     return record(Opcode::CallModule, path, {args.begin(), args.end()}, kwargs);
@@ -125,9 +127,10 @@ Value Tracer::run_forward(Module& module, const std::string& path, const Args& i
     if (!std::exchange(error_located_, true)) {
       e.add_context("while tracing " + location(path, module.type()));
       if (e.kind() == ErrorKind::DataDependent) {
-        e.add_context(path.empty() ? "decide it outside of forward, or fix the input with concrete_args"
-                                   : "to keep that module as one opaque step, add '" + path +
-                                         "' to SKIP_TRACE_MODULES (--skip '" + path + "')");
+        e.add_context(path.empty()
+                          ? "decide it outside of forward, or fix the input with concrete_args"
+                          : "to keep that module as one opaque step, add '" + path +
+                                "' to SKIP_TRACE_MODULES (--skip '" + path + "')");
       }
     }
     throw;
@@ -188,8 +191,10 @@ Value Tracer::to_argument(const Value& value) {
 void Tracer::preserve(const Module& model, GraphModule& result, const TraceOptions& options) const {
   for (const auto& [path, names] : options.preserve) {
     const Module* source = model.find(path);
-    SPARSEBIT_CHECK(source, InvalidArgument, "preserve: ", model.type(), " has no module '", path, "'");
-    if (!result.find(path)) result.set_module(path, std::make_shared<Module>(source->type(), Schema()));
+    SPARSEBIT_CHECK(source, InvalidArgument, "preserve: ", model.type(), " has no module '", path,
+                    "'");
+    if (!result.find(path))
+      result.set_module(path, std::make_shared<Module>(source->type(), Schema()));
     for (const std::string& name : names) carry_over(*source, *result.find(path), path, name);
   }
 }

@@ -16,7 +16,8 @@ void append_numbered(Module& owner, ModulePtr child) {
 
 }  // namespace
 
-Sequential::Sequential(std::vector<ModulePtr> children) : Cloneable("torch.nn.Sequential", "input") {
+Sequential::Sequential(std::vector<ModulePtr> children)
+    : Cloneable("torch.nn.Sequential", "input") {
   for (ModulePtr& child : children) append(std::move(child));
 }
 

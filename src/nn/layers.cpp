@@ -12,22 +12,31 @@ ModulePtr layer(std::string_view type, std::vector<Value> args, Kwargs options) 
 }
 
 ModulePtr Conv1d(int64_t in_channels, int64_t out_channels, Value kernel_size, Kwargs options) {
-  return layer("torch.nn.Conv1d", {in_channels, out_channels, std::move(kernel_size)}, std::move(options));
+  return layer("torch.nn.Conv1d", {in_channels, out_channels, std::move(kernel_size)},
+               std::move(options));
 }
 ModulePtr Conv2d(int64_t in_channels, int64_t out_channels, Value kernel_size, Kwargs options) {
-  return layer("torch.nn.Conv2d", {in_channels, out_channels, std::move(kernel_size)}, std::move(options));
+  return layer("torch.nn.Conv2d", {in_channels, out_channels, std::move(kernel_size)},
+               std::move(options));
 }
 ModulePtr Conv3d(int64_t in_channels, int64_t out_channels, Value kernel_size, Kwargs options) {
-  return layer("torch.nn.Conv3d", {in_channels, out_channels, std::move(kernel_size)}, std::move(options));
+  return layer("torch.nn.Conv3d", {in_channels, out_channels, std::move(kernel_size)},
+               std::move(options));
 }
-ModulePtr ConvTranspose1d(int64_t in_channels, int64_t out_channels, Value kernel_size, Kwargs options) {
-  return layer("torch.nn.ConvTranspose1d", {in_channels, out_channels, std::move(kernel_size)}, std::move(options));
+ModulePtr ConvTranspose1d(int64_t in_channels, int64_t out_channels, Value kernel_size,
+                          Kwargs options) {
+  return layer("torch.nn.ConvTranspose1d", {in_channels, out_channels, std::move(kernel_size)},
+               std::move(options));
 }
-ModulePtr ConvTranspose2d(int64_t in_channels, int64_t out_channels, Value kernel_size, Kwargs options) {
-  return layer("torch.nn.ConvTranspose2d", {in_channels, out_channels, std::move(kernel_size)}, std::move(options));
+ModulePtr ConvTranspose2d(int64_t in_channels, int64_t out_channels, Value kernel_size,
+                          Kwargs options) {
+  return layer("torch.nn.ConvTranspose2d", {in_channels, out_channels, std::move(kernel_size)},
+               std::move(options));
 }
-ModulePtr ConvTranspose3d(int64_t in_channels, int64_t out_channels, Value kernel_size, Kwargs options) {
-  return layer("torch.nn.ConvTranspose3d", {in_channels, out_channels, std::move(kernel_size)}, std::move(options));
+ModulePtr ConvTranspose3d(int64_t in_channels, int64_t out_channels, Value kernel_size,
+                          Kwargs options) {
+  return layer("torch.nn.ConvTranspose3d", {in_channels, out_channels, std::move(kernel_size)},
+               std::move(options));
 }
 ModulePtr Linear(int64_t in_features, int64_t out_features, Kwargs options) {
   return layer("torch.nn.Linear", {in_features, out_features}, std::move(options));
@@ -53,45 +62,21 @@ ModulePtr GroupNorm(int64_t num_groups, int64_t num_channels, Kwargs options) {
 ModulePtr InstanceNorm2d(int64_t num_features, Kwargs options) {
   return layer("torch.nn.InstanceNorm2d", {num_features}, std::move(options));
 }
-ModulePtr ReLU(Kwargs options) {
-  return layer("torch.nn.ReLU", {}, std::move(options));
-}
-ModulePtr ReLU6(Kwargs options) {
-  return layer("torch.nn.ReLU6", {}, std::move(options));
-}
-ModulePtr LeakyReLU(Kwargs options) {
-  return layer("torch.nn.LeakyReLU", {}, std::move(options));
-}
-ModulePtr PReLU(Kwargs options) {
-  return layer("torch.nn.PReLU", {}, std::move(options));
-}
-ModulePtr ELU(Kwargs options) {
-  return layer("torch.nn.ELU", {}, std::move(options));
-}
-ModulePtr SiLU(Kwargs options) {
-  return layer("torch.nn.SiLU", {}, std::move(options));
-}
-ModulePtr GELU(Kwargs options) {
-  return layer("torch.nn.GELU", {}, std::move(options));
-}
-ModulePtr Mish(Kwargs options) {
-  return layer("torch.nn.Mish", {}, std::move(options));
-}
-ModulePtr Sigmoid() {
-  return layer("torch.nn.Sigmoid", {});
-}
-ModulePtr Tanh() {
-  return layer("torch.nn.Tanh", {});
-}
-ModulePtr Hardswish(Kwargs options) {
-  return layer("torch.nn.Hardswish", {}, std::move(options));
-}
+ModulePtr ReLU(Kwargs options) { return layer("torch.nn.ReLU", {}, std::move(options)); }
+ModulePtr ReLU6(Kwargs options) { return layer("torch.nn.ReLU6", {}, std::move(options)); }
+ModulePtr LeakyReLU(Kwargs options) { return layer("torch.nn.LeakyReLU", {}, std::move(options)); }
+ModulePtr PReLU(Kwargs options) { return layer("torch.nn.PReLU", {}, std::move(options)); }
+ModulePtr ELU(Kwargs options) { return layer("torch.nn.ELU", {}, std::move(options)); }
+ModulePtr SiLU(Kwargs options) { return layer("torch.nn.SiLU", {}, std::move(options)); }
+ModulePtr GELU(Kwargs options) { return layer("torch.nn.GELU", {}, std::move(options)); }
+ModulePtr Mish(Kwargs options) { return layer("torch.nn.Mish", {}, std::move(options)); }
+ModulePtr Sigmoid() { return layer("torch.nn.Sigmoid", {}); }
+ModulePtr Tanh() { return layer("torch.nn.Tanh", {}); }
+ModulePtr Hardswish(Kwargs options) { return layer("torch.nn.Hardswish", {}, std::move(options)); }
 ModulePtr Hardsigmoid(Kwargs options) {
   return layer("torch.nn.Hardsigmoid", {}, std::move(options));
 }
-ModulePtr Softmax(int64_t dim) {
-  return layer("torch.nn.Softmax", {dim});
-}
+ModulePtr Softmax(int64_t dim) { return layer("torch.nn.Softmax", {dim}); }
 ModulePtr MaxPool2d(Value kernel_size, Kwargs options) {
   return layer("torch.nn.MaxPool2d", {std::move(kernel_size)}, std::move(options));
 }
@@ -104,18 +89,12 @@ ModulePtr AdaptiveAvgPool2d(Value output_size) {
 ModulePtr AdaptiveMaxPool2d(Value output_size, Kwargs options) {
   return layer("torch.nn.AdaptiveMaxPool2d", {std::move(output_size)}, std::move(options));
 }
-ModulePtr Identity() {
-  return layer("torch.nn.Identity", {});
-}
-ModulePtr Flatten(Kwargs options) {
-  return layer("torch.nn.Flatten", {}, std::move(options));
-}
+ModulePtr Identity() { return layer("torch.nn.Identity", {}); }
+ModulePtr Flatten(Kwargs options) { return layer("torch.nn.Flatten", {}, std::move(options)); }
 ModulePtr Dropout(double p, Kwargs options) {
   return layer("torch.nn.Dropout", {p}, std::move(options));
 }
-ModulePtr Upsample(Kwargs options) {
-  return layer("torch.nn.Upsample", {}, std::move(options));
-}
+ModulePtr Upsample(Kwargs options) { return layer("torch.nn.Upsample", {}, std::move(options)); }
 ModulePtr PixelShuffle(int64_t upscale_factor) {
   return layer("torch.nn.PixelShuffle", {upscale_factor});
 }

@@ -22,7 +22,8 @@ ModulePtr layer_norm(int64_t size) { return nn::LayerNorm(size, {{"eps", 1e-12}}
 
 class Embeddings : public nn::Cloneable<Embeddings> {
  public:
-  explicit Embeddings(const BertOptions& o) : Cloneable("BertEmbeddings", "input_ids, token_type_ids") {
+  explicit Embeddings(const BertOptions& o)
+      : Cloneable("BertEmbeddings", "input_ids, token_type_ids") {
     add_module("word_embeddings", nn::Embedding(o.vocab_size, o.hidden_size, {{"padding_idx", 0}}));
     add_module("position_embeddings", nn::Embedding(o.max_positions, o.hidden_size));
     add_module("token_type_embeddings", nn::Embedding(2, o.hidden_size));
@@ -69,7 +70,8 @@ class SelfAttention : public nn::Cloneable<SelfAttention> {
 
  private:
   Value split_heads(const Value& x) const {
-    return nn::permute(nn::view(x, {nn::size(x, 0), nn::size(x, 1), heads_, head_dim_}), {0, 2, 1, 3});
+    return nn::permute(nn::view(x, {nn::size(x, 0), nn::size(x, 1), heads_, head_dim_}),
+                       {0, 2, 1, 3});
   }
 
   int64_t heads_, head_dim_;
@@ -118,7 +120,8 @@ class Layer : public nn::Cloneable<Layer> {
   explicit Layer(const BertOptions& o) : Cloneable("BertLayer", "hidden, mask") {
     add_module("attention", std::make_shared<Attention>(o));
     add_module("intermediate", std::make_shared<Intermediate>(o));
-    add_module("output", std::make_shared<Output>("BertOutput", o.intermediate_size, o.hidden_size));
+    add_module("output",
+               std::make_shared<Output>("BertOutput", o.intermediate_size, o.hidden_size));
   }
 
   Value forward(const Args& in) override {
@@ -168,7 +171,8 @@ class Bert : public nn::Cloneable<Bert> {
     const Value keep = nn::getitem(in["attention_mask"],
                                    nn::Tuple{nn::Slice(), nn::None(), nn::None(), nn::Slice()});
     const Value mask = (1.0 - nn::call_method("to", {keep, at::kFloat})) * kMaskedScore;
-    const Value hidden = call("encoder", call("embeddings", in["input_ids"], in["token_type_ids"]), mask);
+    const Value hidden =
+        call("encoder", call("embeddings", in["input_ids"], in["token_type_ids"]), mask);
     return nn::Tuple{hidden, call("pooler", hidden)};
   }
 };

@@ -31,8 +31,8 @@ class Attention : public nn::Cloneable<Attention> {
   Value forward(const Args& in) override {
     const Value x = in["x"];
     const Value batch = nn::size(x, 0), tokens = nn::size(x, 1);
-    const Value qkv =
-        nn::permute(nn::reshape(call("qkv", x), {batch, tokens, 3, heads_, head_dim_}), {2, 0, 3, 1, 4});
+    const Value qkv = nn::permute(
+        nn::reshape(call("qkv", x), {batch, tokens, 3, heads_, head_dim_}), {2, 0, 3, 1, 4});
     const Value parts = nn::unbind(qkv, 0);
     const Value q = nn::getitem(parts, 0), k = nn::getitem(parts, 1), v = nn::getitem(parts, 2);
     const Value scores = nn::matmul(q, nn::transpose(k, -2, -1)) * scale_;
@@ -91,14 +91,16 @@ class PatchEmbed : public nn::Cloneable<PatchEmbed> {
 
 class VisionTransformer : public nn::Cloneable<VisionTransformer> {
  public:
-  explicit VisionTransformer(const VisionTransformerOptions& o) : Cloneable("VisionTransformer", "x") {
+  explicit VisionTransformer(const VisionTransformerOptions& o)
+      : Cloneable("VisionTransformer", "x") {
     const int64_t patches = (o.image_size / o.patch_size) * (o.image_size / o.patch_size);
     add_module("patch_embed", std::make_shared<PatchEmbed>(o.patch_size, o.embed_dim));
     add_parameter("cls_token", at::zeros({1, 1, o.embed_dim}));
     add_parameter("pos_embed", at::zeros({1, patches + 1, o.embed_dim}));
     add_module("pos_drop", nn::Dropout(0.0));
     auto blocks = std::make_shared<nn::Sequential>();
-    for (int64_t i = 0; i < o.depth; ++i) blocks->append(std::make_shared<Block>(o.embed_dim, o.num_heads));
+    for (int64_t i = 0; i < o.depth; ++i)
+      blocks->append(std::make_shared<Block>(o.embed_dim, o.num_heads));
     add_module("blocks", blocks);
     add_module("norm", nn::LayerNorm(o.embed_dim, {{"eps", 1e-6}}));
     add_module("head", nn::Linear(o.embed_dim, o.num_classes));

@@ -28,7 +28,9 @@ class Attention : public nn::Cloneable<Attention> {
     add_module("c_proj", nn::Linear(width_, width_));
     add_module("attn_dropout", nn::Dropout(kDropout));
     add_module("resid_dropout", nn::Dropout(kDropout));
-    add_buffer("bias", at::ones({o.context, o.context}, at::kBool).tril().view({1, 1, o.context, o.context}));
+    add_buffer(
+        "bias",
+        at::ones({o.context, o.context}, at::kBool).tril().view({1, 1, o.context, o.context}));
   }
 
   Value forward(const Args& in) override {
@@ -40,17 +42,20 @@ class Attention : public nn::Cloneable<Attention> {
     const Value scores = nn::call_function("torch.matmul", {q, nn::transpose(k, -1, -2)}) *
                          (1.0 / std::sqrt(static_cast<double>(head_dim_)));
     const nn::Slice seen(nn::None(), length);
-    const Value causal = nn::getitem(buffer("bias"), nn::Tuple{nn::Slice(), nn::Slice(), seen, seen});
+    const Value causal =
+        nn::getitem(buffer("bias"), nn::Tuple{nn::Slice(), nn::Slice(), seen, seen});
     const Value masked = nn::where(causal, scores, -1e4);
     const Value weights = call("attn_dropout", nn::softmax(masked, -1));
-    const Value mixed = nn::contiguous(nn::permute(nn::call_function("torch.matmul", {weights, v}), {0, 2, 1, 3}));
+    const Value mixed =
+        nn::contiguous(nn::permute(nn::call_function("torch.matmul", {weights, v}), {0, 2, 1, 3}));
     const Value merged = nn::view(mixed, {nn::size(mixed, 0), length, width_});
     return call("resid_dropout", call("c_proj", merged));
   }
 
  private:
   Value split_heads(const Value& x) const {
-    return nn::permute(nn::view(x, {nn::size(x, 0), nn::size(x, 1), heads_, head_dim_}), {0, 2, 1, 3});
+    return nn::permute(nn::view(x, {nn::size(x, 0), nn::size(x, 1), heads_, head_dim_}),
+                       {0, 2, 1, 3});
   }
 
   int64_t width_, heads_, head_dim_;
@@ -111,7 +116,8 @@ class Gpt2 : public nn::Cloneable<Gpt2> {
  public:
   explicit Gpt2(const Gpt2Options& o) : Cloneable("GPT2LMHeadModel", "input_ids") {
     const nn::Module& transformer = add_module("transformer", std::make_shared<Transformer>(o));
-    nn::Module& head = add_module("lm_head", nn::Linear(o.embed_dim, o.vocab_size, {{"bias", false}}));
+    nn::Module& head =
+        add_module("lm_head", nn::Linear(o.embed_dim, o.vocab_size, {{"bias", false}}));
     head.add_parameter("weight", *transformer.find_tensor("wte.weight"));  // tied
   }
 

@@ -19,8 +19,9 @@ int64_t round_channels(double channels) {
 
 ModulePtr conv_bn_relu6(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t groups) {
   return std::make_shared<nn::Sequential>(std::vector<ModulePtr>{
-      nn::Conv2d(in, out, kernel,
-                 {{"stride", stride}, {"padding", kernel / 2}, {"groups", groups}, {"bias", false}}),
+      nn::Conv2d(
+          in, out, kernel,
+          {{"stride", stride}, {"padding", kernel / 2}, {"groups", groups}, {"bias", false}}),
       nn::BatchNorm2d(out), nn::ReLU6({{"inplace", true}})});
 }
 
@@ -62,8 +63,8 @@ class MobileNetV2 : public nn::Cloneable<MobileNetV2> {
     for (const Stage& stage : kStages) {
       const int64_t out = round_channels(static_cast<double>(stage.channels) * options.width);
       for (int64_t i = 0; i < stage.depth; ++i) {
-        features->append(std::make_shared<InvertedResidual>(channels, out, i == 0 ? stage.stride : 1,
-                                                            stage.expansion));
+        features->append(std::make_shared<InvertedResidual>(
+            channels, out, i == 0 ? stage.stride : 1, stage.expansion));
         channels = out;
       }
     }

@@ -67,8 +67,10 @@ class BasicBlock : public nn::Cloneable<BasicBlock> {
 
 class ResNet : public nn::Cloneable<ResNet> {
  public:
-  explicit ResNet(const ResNetOptions& options) : Cloneable("ResNet", "x"), channels_(options.width) {
-    add_module("conv1", nn::Conv2d(3, options.width, 7, {{"stride", 2}, {"padding", 3}, {"bias", false}}));
+  explicit ResNet(const ResNetOptions& options)
+      : Cloneable("ResNet", "x"), channels_(options.width) {
+    add_module("conv1",
+               nn::Conv2d(3, options.width, 7, {{"stride", 2}, {"padding", 3}, {"bias", false}}));
     add_module("bn1", nn::BatchNorm2d(options.width));
     add_module("relu", nn::ReLU({{"inplace", true}}));
     add_module("maxpool", nn::MaxPool2d(3, {{"stride", 2}, {"padding", 1}}));
@@ -137,7 +139,8 @@ class CifarBlock : public nn::Cloneable<CifarBlock> {
  private:
   Value shortcut(const Value& x) const {
     const nn::Slice every_second(nn::None(), nn::None(), 2);
-    const Value pixels = nn::getitem(x, nn::Tuple{nn::Slice(), nn::Slice(), every_second, every_second});
+    const Value pixels =
+        nn::getitem(x, nn::Tuple{nn::Slice(), nn::Slice(), every_second, every_second});
     return nn::pad(pixels, {0, 0, 0, 0, padding_, padding_});
   }
 

@@ -65,7 +65,8 @@ class SpatialPyramid : public nn::Cloneable<SpatialPyramid> {
 
 class Yolo : public nn::Cloneable<Yolo> {
  public:
-  explicit Yolo(const YoloOptions& options) : Cloneable("Yolo", "images"), outputs_(5 + options.num_classes) {
+  explicit Yolo(const YoloOptions& options)
+      : Cloneable("Yolo", "images"), outputs_(5 + options.num_classes) {
     const int64_t w = options.width;
     add_module("stem", conv(3, w, 3, 2));
     add_module("down2", conv(w, w * 2, 3, 2));

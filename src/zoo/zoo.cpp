@@ -60,12 +60,15 @@ Registry<Architecture>& architectures() {
     r.add("bert", {"BERT-base encoder with embeddings and pooler, 32 tokens", bert_example});
     r.add("deit_tiny", {"DeiT-tiny, 224x224", [] { return image_model(deit(), 224); }});
     r.add("gpt2", {"GPT-2 small, 32 tokens", [] { return Example{gpt2(), {tokens(32)}}; }});
-    r.add("mobilenet_v2", {"MobileNetV2, 224x224", [] { return image_model(mobilenet_v2(), 224); }});
+    r.add("mobilenet_v2",
+          {"MobileNetV2, 224x224", [] { return image_model(mobilenet_v2(), 224); }});
     r.add("resnet18", {"ResNet-18, 224x224", [] { return image_model(resnet(), 224); }});
-    r.add("resnet20", {"ResNet-20 for CIFAR-10, 32x32", [] { return image_model(resnet20(), 32); }});
+    r.add("resnet20",
+          {"ResNet-20 for CIFAR-10, 32x32", [] { return image_model(resnet20(), 32); }});
     r.add("resnet50", {"ResNet-50, 224x224", [] {
                          return image_model(
-                             resnet({.block = ResNetBlock::Bottleneck, .depths = {3, 4, 6, 3}}), 224);
+                             resnet({.block = ResNetBlock::Bottleneck, .depths = {3, 4, 6, 3}}),
+                             224);
                        }});
     r.add("yolo", {"YOLO-style detector with concat, upsampling and ConvTranspose2d, 160x160",
                    [] { return image_model(yolo(), 160); }});

@@ -24,7 +24,10 @@ TEST(Cli, HelpHasExamples) {
 
 TEST(Cli, BadUsageIsExitCodeTwo) {
   for (const std::vector<const char*>& args :
-       std::vector<std::vector<const char*>>{{}, {"unknown"}, {"inspect"}, {"inspect", "zoo:resnet18", "--nope"},
+       std::vector<std::vector<const char*>>{{},
+                                             {"unknown"},
+                                             {"inspect"},
+                                             {"inspect", "zoo:resnet18", "--nope"},
                                              {"inspect", "zoo:resnet18", "--format", "xml"},
                                              {"inspect", "zoo:resnet18", "--threads", "-1"}}) {
     const Result result = run_command(args);

@@ -21,10 +21,12 @@ TEST(Inspect, TableShowsShapesAndTotals) {
 }
 
 TEST(Inspect, FormatsAreSelectable) {
-  EXPECT_THAT(run_command({"inspect", "zoo:resnet20", "--format", "fx"}).out,
-              StartsWith("graph:\n    %x : [#users=1] = placeholder[target=x]\n"
-                         "    %conv1 : [#users=1] = call_module[target=conv1](args=(%x,), kwargs={})\n"));
-  EXPECT_THAT(run_command({"inspect", "zoo:resnet20", "--format", "mermaid"}).out, StartsWith("graph TD\nx["));
+  EXPECT_THAT(
+      run_command({"inspect", "zoo:resnet20", "--format", "fx"}).out,
+      StartsWith("graph:\n    %x : [#users=1] = placeholder[target=x]\n"
+                 "    %conv1 : [#users=1] = call_module[target=conv1](args=(%x,), kwargs={})\n"));
+  EXPECT_THAT(run_command({"inspect", "zoo:resnet20", "--format", "mermaid"}).out,
+              StartsWith("graph TD\nx["));
   for (const auto& args : {std::vector<const char*>{"inspect", "zoo:resnet20", "--format", "json"},
                            std::vector<const char*>{"inspect", "zoo:resnet20", "--json"}}) {
     EXPECT_EQ(nlohmann::json::parse(run_command(args).out)["nodes"][1]["target"], "conv1");
@@ -32,9 +34,12 @@ TEST(Inspect, FormatsAreSelectable) {
 }
 
 TEST(Inspect, SkippedModulesStayWhole) {
-  const Result result = run_command({"inspect", "zoo:resnet18", "--format", "fx", "--skip", "layer1*", "--skip", "layer4"});
+  const Result result = run_command(
+      {"inspect", "zoo:resnet18", "--format", "fx", "--skip", "layer1*", "--skip", "layer4"});
   EXPECT_EQ(result.code, 0);
-  EXPECT_THAT(result.out, HasSubstr("%layer1 : [#users=2] = call_module[target=layer1](args=(%maxpool,), kwargs={})"));
+  EXPECT_THAT(
+      result.out,
+      HasSubstr("%layer1 : [#users=2] = call_module[target=layer1](args=(%maxpool,), kwargs={})"));
   EXPECT_THAT(result.out, HasSubstr("call_module[target=layer4]"));
   EXPECT_THAT(result.out, HasSubstr("call_module[target=layer2.0.conv1]"));
 }
@@ -49,12 +54,14 @@ TEST(Inspect, PatternsThatMatchNothingAreReported) {
 TEST(Inspect, WrongModelsAreClearErrors) {
   const Result unknown = run_command({"inspect", "zoo:resnet19"});
   EXPECT_EQ(unknown.code, 1);
-  EXPECT_THAT(unknown.err, StartsWith("error: unknown zoo model 'resnet19'; did you mean 'resnet18'"));
+  EXPECT_THAT(unknown.err,
+              StartsWith("error: unknown zoo model 'resnet19'; did you mean 'resnet18'"));
   EXPECT_EQ(unknown.out, "");
   const Result file = run_command({"inspect", "model.onnx"});
   EXPECT_EQ(file.code, 1);
   EXPECT_EQ(file.err,
-            "error: cannot read 'model.onnx': this version reads built-in models only, written zoo:NAME, such as "
+            "error: cannot read 'model.onnx': this version reads built-in models only, written "
+            "zoo:NAME, such as "
             "zoo:resnet18\n");
 }
 

@@ -39,7 +39,8 @@ TEST(DeadCode, RemovesWhatTheOutputDoesNotNeed) {
 }
 
 TEST(DeadCode, DroppingInputsShrinksTheSignature) {
-  GraphModule module(parse_graph("%x = input()\n%meta = input()\n%y = torch.neg(%x)\nreturn %y"), "Model");
+  GraphModule module(parse_graph("%x = input()\n%meta = input()\n%y = torch.neg(%x)\nreturn %y"),
+                     "Model");
   EXPECT_EQ(module.forward_schema().size(), 2u);
   const DeadCode dead = eliminate_dead_code(module, UnusedInputs::Drop);
   EXPECT_THAT(dead.placeholders, ElementsAre("meta"));

@@ -37,7 +37,8 @@ struct Example {
 TEST(GraphModule, TakesWhatTheGraphRefersTo) {
   Example example;
   GraphModule module(example.root, example_graph(), "Model");
-  EXPECT_THAT(module.state_dict().keys(), ElementsAre("head.bias", "head.fc.weight", "head.fc.bias"));
+  EXPECT_THAT(module.state_dict().keys(),
+              ElementsAre("head.bias", "head.fc.weight", "head.fc.bias"));
   EXPECT_EQ(module.find_module("head.fc"), example.root.find_module("head.fc"));
   EXPECT_TRUE(module.find_tensor("head.bias")->is_same(*example.root.find_tensor("head.bias")));
   EXPECT_EQ(module.type(), "Model");
@@ -52,10 +53,12 @@ TEST(GraphModule, FrozenParametersStayFrozen) {
 
 TEST(GraphModule, MissingTargetsAreNamed) {
   Module empty("Root", Schema());
-  EXPECT_THAT([&] { GraphModule(empty, parse_graph("%x = input()\n%y = self.fc(%x)\nreturn %y"), "M"); },
-              ThrowsMessage<Error>("node 'y' calls 'fc', but Root has no such module"));
+  EXPECT_THAT(
+      [&] { GraphModule(empty, parse_graph("%x = input()\n%y = self.fc(%x)\nreturn %y"), "M"); },
+      ThrowsMessage<Error>("node 'y' calls 'fc', but Root has no such module"));
   EXPECT_THAT([&] { GraphModule(empty, parse_graph("%w = self.w\nreturn %w"), "M"); },
-              ThrowsMessage<Error>("the graph reads 'w', but Root has no such parameter, buffer or attribute"));
+              ThrowsMessage<Error>(
+                  "the graph reads 'w', but Root has no such parameter, buffer or attribute"));
   EXPECT_THAT([&] { GraphModule(empty, parse_graph("%w = self.a.w\nreturn %w"), "M"); },
               ThrowsMessage<Error>("the graph reads 'a.w', but Root has no module 'a'"));
 }
@@ -70,7 +73,8 @@ TEST(GraphModule, IsCalledLikeAnyModule) {
 }
 
 TEST(GraphModule, DefaultsOfPlaceholdersAreOptionalArguments) {
-  GraphModule module(parse_graph("%x = input()\n%k = input(3)\n%y = operator.mul(%x, %k)\nreturn %y"), "M");
+  GraphModule module(
+      parse_graph("%x = input()\n%k = input(3)\n%y = operator.mul(%x, %k)\nreturn %y"), "M");
   EXPECT_EQ(module(2), Value(6));
   EXPECT_EQ(module(2, 5), Value(10));
 }
@@ -94,8 +98,10 @@ TEST(GraphModule, CloneIsIndependent) {
 }
 
 TEST(GraphModule, NestsAsAChild) {
-  auto inner = std::make_shared<GraphModule>(parse_graph("%x = input()\n%y = torch.neg(%x)\nreturn %y"), "Inner");
-  GraphModule outer(parse_graph("%x = input()\n%y = self.inner(%x)\n%z = self.inner(%y)\nreturn %z"), "Outer");
+  auto inner = std::make_shared<GraphModule>(
+      parse_graph("%x = input()\n%y = torch.neg(%x)\nreturn %y"), "Inner");
+  GraphModule outer(
+      parse_graph("%x = input()\n%y = self.inner(%x)\n%z = self.inner(%y)\nreturn %z"), "Outer");
   outer.add_module("inner", inner);
   EXPECT_EQ(outer(at::tensor({2.f})).tensor().item<float>(), 2.f);
 }

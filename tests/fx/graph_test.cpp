@@ -47,12 +47,12 @@ TEST(Graph, FindsNodesInNestedArguments) {
   Node& c = graph.placeholder("c");
   Node& d = graph.placeholder("d");
   Node& call = graph.call_function(
-      "f", {List{a, Tuple{1, Dict{{"k", b}}}}, Slice(c, None()), "text"},
-      {{"w", Tuple{d, a}}});
+      "f", {List{a, Tuple{1, Dict{{"k", b}}}}, Slice(c, None()), "text"}, {{"w", Tuple{d, a}}});
   EXPECT_THAT(call.inputs(), ElementsAre(&a, &b, &c, &d));
-  EXPECT_EQ(to_string(call),
-            "%f : [#users=0] = call_function[target=f](args=([%a, (1, {k: %b})], slice(%c, None, None), "
-            "'text'), kwargs={w: (%d, %a)})");
+  EXPECT_EQ(
+      to_string(call),
+      "%f : [#users=0] = call_function[target=f](args=([%a, (1, {k: %b})], slice(%c, None, None), "
+      "'text'), kwargs={w: (%d, %a)})");
 }
 
 TEST(Graph, InsertionPointsNest) {
@@ -109,8 +109,9 @@ TEST(Graph, ReplaceInputChangesOneUser) {
       %b = torch.neg(%x)
       return (%a, %b))");
   graph->find("a")->replace_input_with(*graph->find("x"), *graph->find("y"));
-  EXPECT_EQ(to_string(*graph->find("a")),
-            "%a : [#users=1] = call_function[target=torch.add](args=(%y, [%y, 1]), kwargs={other: %y})");
+  EXPECT_EQ(
+      to_string(*graph->find("a")),
+      "%a : [#users=1] = call_function[target=torch.add](args=(%y, [%y, 1]), kwargs={other: %y})");
   EXPECT_THAT(user_names(*graph->find("x")), ElementsAre("b"));
 }
 
@@ -128,7 +129,8 @@ TEST(Graph, NodesOfOtherGraphsAreRefused) {
   Node& foreign = two.placeholder("z");
   EXPECT_THAT([&] { y.replace_input_with(x, foreign); },
               ThrowsMessage<Error>("node 'z' belongs to another graph than 'neg'"));
-  EXPECT_THAT([&] { one.erase(foreign); }, ThrowsMessage<Error>("node 'z' belongs to another graph"));
+  EXPECT_THAT([&] { one.erase(foreign); },
+              ThrowsMessage<Error>("node 'z' belongs to another graph"));
 }
 
 TEST(Graph, NamesAreNotReusedAfterErasure) {

@@ -66,7 +66,8 @@ TEST(Interpreter, RunsEveryOpcode) {
   module.add_module("act", nn::ReLU());
   Interpreter interpreter(module);
   const Value result = interpreter.run({at::tensor({1.f, 2.f, 3.f})});
-  EXPECT_TRUE(at::equal(result.get<Dict>().find("out")->tensor(), at::tensor({3.f, 4.f, 0.f}).view({1, 3})));
+  EXPECT_TRUE(at::equal(result.get<Dict>().find("out")->tensor(),
+                        at::tensor({3.f, 4.f, 0.f}).view({1, 3})));
   EXPECT_EQ(*result.get<Dict>().find("n"), Value(List{2, 1}));
 }
 
@@ -133,44 +134,53 @@ TEST(Interpreter, HooksSeeAndReplaceValues) {
   GraphModule module = model("%x = input()\n%a = torch.neg(%x)\n%b = torch.neg(%a)\nreturn %b");
   Interpreter interpreter(module);
   std::vector<std::string> order;
-  interpreter.add_hook({.before =
-                            [&](const Node& node, NodeCall& call) {
-                              order.push_back("before " + node.name());
-                              if (node.name() == "b") call.args[0] = at::tensor({10.f});
-                            },
-                        .after = [&](const Node& node, Value&) { order.push_back("after " + node.name()); }});
+  interpreter.add_hook(
+      {.before =
+           [&](const Node& node, NodeCall& call) {
+             order.push_back("before " + node.name());
+             if (node.name() == "b") call.args[0] = at::tensor({10.f});
+           },
+       .after = [&](const Node& node, Value&) { order.push_back("after " + node.name()); }});
   interpreter.add_hook({.before = {}, .after = [&](const Node& node, Value& value) {
                           if (node.name() == "b") value = value.tensor() * 2;
                         }});
   EXPECT_EQ(interpreter.run({at::tensor({1.f})}).tensor().item<float>(), -20.f);
-  EXPECT_THAT(order, ElementsAre("before x", "after x", "before a", "after a", "before b", "after b",
-                                 "before output", "after output"));
+  EXPECT_THAT(order, ElementsAre("before x", "after x", "before a", "after a", "before b",
+                                 "after b", "before output", "after output"));
 }
 
 TEST(Interpreter, ErrorsNameNodeTargetAndShapes) {
   GraphModule module = model("%x = input()\n%fc = self.head(%x)\nreturn %fc");
   module.add_module("head", nn::Linear(4, 2));
   Interpreter interpreter(module);
-  EXPECT_THAT([&] { interpreter.run({at::ones({1, 3})}); },
-              ThrowsMessage<Error>(AllOf(
-                  HasSubstr("mat1 and mat2 shapes cannot be multiplied (1x3 and 4x2)"),
-                  HasSubstr("in operator 'linear' with input=Tensor[1, 3] float32, weight=Tensor[2, 4] "
-                            "float32, bias=Tensor[2] float32"),
-                  HasSubstr("at node 'fc': call_module[target=head](Tensor[1, 3] float32)"))));
+  EXPECT_THAT(
+      [&] {
+        interpreter.run({at::ones({1, 3})});
+      },
+      ThrowsMessage<Error>(AllOf(
+          HasSubstr("mat1 and mat2 shapes cannot be multiplied (1x3 and 4x2)"),
+          HasSubstr("in operator 'linear' with input=Tensor[1, 3] float32, weight=Tensor[2, 4] "
+                    "float32, bias=Tensor[2] float32"),
+          HasSubstr("at node 'fc': call_module[target=head](Tensor[1, 3] float32)"))));
 }
 
 TEST(Interpreter, UnknownOperatorsAreErrorsOnlyWhenTheyRun) {
   GraphModule module = model("%x = input()\n%y = com.acme.magic(%x)\nreturn %y");
-  EXPECT_THAT([&] { Interpreter(module).run({1}); },
-              ThrowsMessage<Error>("the operator 'com.acme.magic' is not known, so it cannot be executed\n"
-                                   "  at node 'y': call_function[target=com.acme.magic](int 1)"));
+  EXPECT_THAT(
+      [&] { Interpreter(module).run({1}); },
+      ThrowsMessage<Error>("the operator 'com.acme.magic' is not known, so it cannot be executed\n"
+                           "  at node 'y': call_function[target=com.acme.magic](int 1)"));
 }
 
 TEST(Interpreter, NumberOfInputsIsChecked) {
   GraphModule module = model("%x = input()\nreturn %x");
-  EXPECT_THAT([&] { Interpreter(module).run({1, 2}); },
-              ThrowsMessage<Error>("the graph has 1 inputs, got 2"));
-  EXPECT_THAT([&] { Interpreter(module).run({}); }, ThrowsMessage<Error>(HasSubstr("the input 'x' is missing")));
+  EXPECT_THAT(
+      [&] {
+        Interpreter(module).run({1, 2});
+      },
+      ThrowsMessage<Error>("the graph has 1 inputs, got 2"));
+  EXPECT_THAT([&] { Interpreter(module).run({}); },
+              ThrowsMessage<Error>(HasSubstr("the input 'x' is missing")));
 }
 
 TEST(Interpreter, SeesEditsBetweenRuns) {

@@ -23,9 +23,9 @@ TEST(Lint, OrderIsChecked) {
   Node& b = graph.call_function("b", {x});
   Node& c = graph.call_function("c", {x});
   b.set_args({c});
-  EXPECT_THAT([&] { lint(graph); },
-              ThrowsMessage<Error>(
-                  "node 'b': uses 'c', which comes later; call sort_topologically()"));
+  EXPECT_THAT(
+      [&] { lint(graph); },
+      ThrowsMessage<Error>("node 'b': uses 'c', which comes later; call sort_topologically()"));
 }
 
 TEST(Lint, NodesOfOtherGraphsAreFound) {
@@ -34,9 +34,10 @@ TEST(Lint, NodesOfOtherGraphsAreFound) {
   Node& user = one.call_function("f", {foreign});
   EXPECT_THAT([&] { lint(one); },
               ThrowsMessage<Error>("node 'f': uses 'z', which belongs to another graph"));
-  EXPECT_THAT([&] { lint(two); },
-              ThrowsMessage<Error>("the graph has 0 inputs but 1 uses: a node outside of it uses one "
-                                   "of its nodes"));
+  EXPECT_THAT(
+      [&] { lint(two); },
+      ThrowsMessage<Error>("the graph has 0 inputs but 1 uses: a node outside of it uses one "
+                           "of its nodes"));
   one.erase(user);
   lint(two);
 }
@@ -52,7 +53,9 @@ TEST(Lint, ShapesOfEachOpcodeAreChecked) {
     }
     return "";
   };
-  EXPECT_EQ(message_of([](Graph& g) { g.create_node(Opcode::Placeholder, "x", {1, 2}); }),
+  EXPECT_EQ(message_of([](Graph& g) {
+              g.create_node(Opcode::Placeholder, "x", {1, 2});
+            }),
             "node 'x': a placeholder has at most one argument, its default");
   EXPECT_EQ(message_of([](Graph& g) { g.create_node(Opcode::GetAttr, "w", {1}); }),
             "node 'w': a get_attr node has no arguments");
@@ -72,7 +75,8 @@ TEST(Lint, ShapesOfEachOpcodeAreChecked) {
 TEST(Lint, TargetsMustExistInTheModuleTree) {
   Module root("Model", Schema());
   root.add_module("fc", nn::Linear(2, 2));
-  const auto good = parse_graph("%x = input()\n%w = self.fc.weight\n%y = self.fc(%x)\nreturn (%w, %y)");
+  const auto good =
+      parse_graph("%x = input()\n%w = self.fc.weight\n%y = self.fc(%x)\nreturn (%w, %y)");
   lint(*good, root);
   const auto no_module = parse_graph("%x = input()\n%y = self.fd(%x)\nreturn %y");
   EXPECT_THAT([&] { lint(*no_module, root); },

@@ -82,9 +82,10 @@ TEST(Module, CloneKeepsSharingAndOwnsItsTensors) {
 TEST(Module, CloneOfAnUncopyableClassIsAClearError) {
   Module root("Root", Schema());
   root.add_module("m", std::make_shared<NotCloneable>());
-  EXPECT_THAT([&] { root.clone(); },
-              ThrowsMessage<Error>("a module of class NotCloneable cannot be copied: derive it from "
-                                   "nn::Cloneable"));
+  EXPECT_THAT(
+      [&] { root.clone(); },
+      ThrowsMessage<Error>("a module of class NotCloneable cannot be copied: derive it from "
+                           "nn::Cloneable"));
 }
 
 TEST(Module, ToKeepsSharingAndSkipsIntegers) {
@@ -126,10 +127,11 @@ TEST(Module, StateDictThatDoesNotFitChangesNothing) {
   state.insert("b.bias", at::zeros({3}));
   state.insert("count", at::zeros({}, at::kLong));
   state.insert("extra", at::zeros({1}));
-  EXPECT_THAT([&] { model.load_state_dict(state); },
-              ThrowsMessage<Error>("the state does not fit Tied; missing 1: c.weight; unexpected 1: extra; "
-                                   "wrong shape 1: a.bias (model has Tensor[3] float32, state has "
-                                   "Tensor[4] float32)"));
+  EXPECT_THAT(
+      [&] { model.load_state_dict(state); },
+      ThrowsMessage<Error>("the state does not fit Tied; missing 1: c.weight; unexpected 1: extra; "
+                           "wrong shape 1: a.bias (model has Tensor[3] float32, state has "
+                           "Tensor[4] float32)"));
   EXPECT_TRUE(at::equal(*model.find_tensor("a.weight"), before));
 }
 
@@ -144,7 +146,8 @@ TEST(Module, SetTensorReplacesEverySharedUse) {
 TEST(Module, NamesAreCheckedAndSuggested) {
   Tied model;
   EXPECT_THAT([&] { model.add_module("a.b", nn::ReLU()); },
-              ThrowsMessage<Error>("Tied: a name inside a module cannot be empty or contain '.', got 'a.b'"));
+              ThrowsMessage<Error>(
+                  "Tied: a name inside a module cannot be empty or contain '.', got 'a.b'"));
   EXPECT_THAT([&] { model.child("aa"); },
               ThrowsMessage<Error>(HasSubstr("Tied has no module 'aa'; did you mean 'a'")));
   EXPECT_THAT([&] { model.attribute("levels"); },
@@ -162,32 +165,41 @@ TEST(Module, ReplacedChildrenAreReallyReplaced) {
   EXPECT_TRUE(at::equal(model(x).tensor(), x));
   model.remove_module("c");
   EXPECT_EQ(model.find_module("c"), nullptr);
-  EXPECT_THAT([&] { model.remove_module("c"); }, ThrowsMessage<Error>(HasSubstr("Tied has no module 'c'")));
+  EXPECT_THAT([&] { model.remove_module("c"); },
+              ThrowsMessage<Error>(HasSubstr("Tied has no module 'c'")));
 }
 
 TEST(Module, CallsAreBoundByName) {
   Tied model;
   const at::Tensor x = at::ones({1, 3});
   EXPECT_TRUE(at::equal(model.invoke({}, {{"x", x}}).tensor(), model(x).tensor()));
-  EXPECT_THAT([&] { model(x, x); },
-              ThrowsMessage<Error>("takes at most 1 positional arguments, got 2; the signature is (x)\n"
-                                   "  in a call of Tied"));
+  EXPECT_THAT(
+      [&] { model(x, x); },
+      ThrowsMessage<Error>("takes at most 1 positional arguments, got 2; the signature is (x)\n"
+                           "  in a call of Tied"));
 }
 
 TEST(Module, ConstructionErrorsShowTheSignature) {
-  EXPECT_THAT([] { nn::Linear(2, 2, {{"bais", false}}); },
-              ThrowsMessage<Error>("unknown argument 'bais'; did you mean 'bias'?; the signature is "
-                                   "(in_features, out_features, bias=True)\n"
-                                   "  in the construction of torch.nn.Linear"));
-  EXPECT_THAT([] { nn::layer("torch.nn.Conv4d", {1, 1, 1}); },
-              ThrowsMessage<Error>(HasSubstr("unknown operator 'torch.nn.Conv4d'; did you mean")));
+  EXPECT_THAT(
+      [] {
+        nn::Linear(2, 2, {{"bais", false}});
+      },
+      ThrowsMessage<Error>("unknown argument 'bais'; did you mean 'bias'?; the signature is "
+                           "(in_features, out_features, bias=True)\n"
+                           "  in the construction of torch.nn.Linear"));
+  EXPECT_THAT(
+      [] {
+        nn::layer("torch.nn.Conv4d", {1, 1, 1});
+      },
+      ThrowsMessage<Error>(HasSubstr("unknown operator 'torch.nn.Conv4d'; did you mean")));
 }
 
 TEST(Module, UnknownTypesAreCarriedButNotRun) {
   Module custom("com.acme.Layer", "x");
   custom.set_attribute("gain", 2.0);
   EXPECT_THAT([&] { custom(1); },
-              ThrowsMessage<Error>("the module type 'com.acme.Layer' is not known, so it cannot be executed"));
+              ThrowsMessage<Error>(
+                  "the module type 'com.acme.Layer' is not known, so it cannot be executed"));
 }
 
 TEST(Module, ZeroGradClearsGradients) {

@@ -32,12 +32,18 @@ TEST(Naming, PathsBecomeSnakeCase) {
 TEST(Naming, NamesAreUniqueIdentifiers) {
   Namespace names;
   const TargetCase requests[] = {
-      {"layer1.0.relu", "layer1_0_relu"},   {"layer1.0.relu", "layer1_0_relu_1"},
-      {"layer1.0.relu", "layer1_0_relu_2"}, {"0", "_0"},
-      {"0", "_1"},                          {"a..b--c", "a_b_c"},
-      {"conv_3", "conv_3"},                 {"conv", "conv"},
-      {"conv", "conv_1"},                   {"conv_3", "conv_4"},
-      {"conv_1", "conv_2"},                 {"relu_01", "relu_1"},
+      {"layer1.0.relu", "layer1_0_relu"},
+      {"layer1.0.relu", "layer1_0_relu_1"},
+      {"layer1.0.relu", "layer1_0_relu_2"},
+      {"0", "_0"},
+      {"0", "_1"},
+      {"a..b--c", "a_b_c"},
+      {"conv_3", "conv_3"},
+      {"conv", "conv"},
+      {"conv", "conv_1"},
+      {"conv_3", "conv_4"},
+      {"conv_1", "conv_2"},
+      {"relu_01", "relu_1"},
       {"", "_"},
   };
   for (const auto& [candidate, name] : requests) EXPECT_EQ(names.unique(candidate), name);

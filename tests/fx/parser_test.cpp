@@ -60,7 +60,8 @@ TEST(Parser, ReadsTheShortForm) {
 }
 
 TEST(Parser, ReadsTensorsExactly) {
-  const auto graph = parse_graph("%f = f(tensor([9007199254740993], dtype=torch.int64))\nreturn %f");
+  const auto graph =
+      parse_graph("%f = f(tensor([9007199254740993], dtype=torch.int64))\nreturn %f");
   const at::Tensor tensor = graph->find("f")->args()[0].tensor();
   EXPECT_EQ(tensor.item<int64_t>(), 9007199254740993);
 }
@@ -68,21 +69,26 @@ TEST(Parser, ReadsTensorsExactly) {
 TEST(Parser, ErrorsNameLineAndColumn) {
   const std::pair<const char*, const char*> cases[] = {
       {"%x = input()\n%y = torch.neg(%z)",
-       "line 2: cannot read the text at column 17; expected a name that is defined above, found 'z)'"},
+       "line 2: cannot read the text at column 17; expected a name that is defined above, found "
+       "'z)'"},
       {"%x = input() rest",
        "line 1: cannot read the text at column 14; expected the end of the line, found 'rest'"},
-      {"x = input()", "line 1: cannot read the text at column 1; expected '%', found 'x = input()'"},
-      {"%x = torch.neg(1", "line 1: cannot read the text at column 17; expected ',' or ')', found the end"},
+      {"x = input()",
+       "line 1: cannot read the text at column 1; expected '%', found 'x = input()'"},
+      {"%x = torch.neg(1",
+       "line 1: cannot read the text at column 17; expected ',' or ')', found the end"},
       {"%x = torch.neg(nearest)",
        "line 1: cannot read the text at column 16; expected a value (strings are quoted), found "
        "'nearest)'"},
-      {"%x = torch.neg('a)", "line 1: cannot read the text at column 19; expected a closing ', found the end"},
+      {"%x = torch.neg('a)",
+       "line 1: cannot read the text at column 19; expected a closing ', found the end"},
       {"%x = input()\n%x = input()", "line 2: 'x' cannot be a node name: it is taken or reserved"},
       {"%max = input()", "line 1: 'max' cannot be a node name: it is taken or reserved"},
       {"%x = call_module[target=a(args=())",
        "line 1: cannot read the text at column 25; expected ']', found 'a(args=())'"},
       {"%x = f(tensor(<float32[64, 3]>))",
-       "line 1: cannot read the text at column 15; expected the elements of the tensor; large ones are "
+       "line 1: cannot read the text at column 15; expected the elements of the tensor; large ones "
+       "are "
        "not written out, found '<float32[64, 3]>))'"},
       {"%x = f(tensor([[1], [2, 3]], dtype=torch.int64))", "tensor(...) rows have unequal lengths"},
   };

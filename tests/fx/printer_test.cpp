@@ -64,7 +64,8 @@ output         output  output     output           (%odd,)
 }
 
 TEST(Printer, TableShowsRecordedShapes) {
-  GraphModule module(parse_graph("%x = input()\n%y = %x.size(0)\n%z = torch.neg(%x)\nreturn %z"), "Model");
+  GraphModule module(parse_graph("%x = input()\n%y = %x.size(0)\n%z = torch.neg(%x)\nreturn %z"),
+                     "Model");
   record_shapes(module, {at::ones({2, 3})});
   EXPECT_EQ(to_table(module),
             R"(opcode         name    target     kind    output         args     kwargs

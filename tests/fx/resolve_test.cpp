@@ -47,8 +47,9 @@ TEST(Resolve, OtherNodesAreNotOperators) {
 TEST(Resolve, ArgumentsThatDoNotFitNameTheNode) {
   GraphModule module(parse_graph("%x = input()\n%y = torch.relu(%x, 1, 2, 3)\nreturn %y"), "Model");
   EXPECT_THAT([&] { resolve(*module.graph().find("y"), module); },
-              ThrowsMessage<Error>("node 'y': takes at most 2 positional arguments, got 4; the signature is "
-                                   "(input, inplace=False)\n  in a call of torch.relu"));
+              ThrowsMessage<Error>(
+                  "node 'y': takes at most 2 positional arguments, got 4; the signature is "
+                  "(input, inplace=False)\n  in a call of torch.relu"));
 }
 
 TEST(Resolve, MutationIsSeenInEveryForm) {

@@ -47,7 +47,9 @@ class Model : public nn::Cloneable<Model> {
   Value forward(const Args& in) override { return call("head", call("backbone", in["input"])); }
 };
 
-at::Tensor example_input() { return at::arange(2 * 3 * 4 * 4).to(at::kFloat).view({2, 3, 4, 4}) / 100; }
+at::Tensor example_input() {
+  return at::arange(2 * 3 * 4 * 4).to(at::kFloat).view({2, 3, 4, 4}) / 100;
+}
 
 TEST(QTracer, ExpandsEverythingButLeaves) {
   Model model;
@@ -73,9 +75,11 @@ TEST(QTracer, ExpandsEverythingButLeaves) {
 TEST(QTracer, GraphsOfTheDocumentComeOut) {
   Model model;
   const auto expanded = QTracer({}).trace(model);
-  const std::pair<const char*, const char*> renames[] = {
-      {"input_1", "x"}, {"backbone_conv1", "conv1"}, {"backbone_bn1", "bn1"}, {"backbone_relu", "relu"},
-      {"head", "fc"}};
+  const std::pair<const char*, const char*> renames[] = {{"input_1", "x"},
+                                                         {"backbone_conv1", "conv1"},
+                                                         {"backbone_bn1", "bn1"},
+                                                         {"backbone_relu", "relu"},
+                                                         {"head", "fc"}};
   for (const auto& [from, to] : renames) expanded->graph().find(from)->rename(to);
   EXPECT_THAT(to_text(expanded->graph()), StartsWith(R"(graph:
     %x : [#users=1] = placeholder[target=input]
@@ -137,7 +141,7 @@ class Everything : public nn::Module {
     const Value batch = nn::shape(x);
     const Value scaled = x * parameter("gain");
     Value y = scaled + buffer("offset") * parameter("gain");
-    y = y + at::full({3}, 0.5f);                             // a constant that meets a traced value
+    y = y + at::full({3}, 0.5f);  // a constant that meets a traced value
     y = y + nn::call_function("torch.zeros", {3}) + at::ones({1});  // computed at once
     y = nn::view(y, {nn::getitem(batch, 0), nn::size(x, -1)});
     if (!in.is_none("mask")) y = y * in["mask"];
@@ -176,21 +180,28 @@ TEST(Tracer, RecordsParametersConstantsAndNestedResults) {
 
 TEST(Tracer, ConcreteArgsMustExist) {
   Everything model;
-  EXPECT_THAT([&] { Tracer().trace(model, {.concrete_args = {{"maks", 1}}, .preserve = {}}); },
-              ThrowsMessage<Error>("concrete_args: the model has no input 'maks'; did you mean 'mask'?"));
+  EXPECT_THAT(
+      [&] {
+        Tracer().trace(model, {.concrete_args = {{"maks", 1}}, .preserve = {}});
+      },
+      ThrowsMessage<Error>("concrete_args: the model has no input 'maks'; did you mean 'mask'?"));
 }
 
 TEST(Tracer, PreservedAttributesAreCarriedOver) {
   Model model;
   const auto plain = Tracer().trace(model);
   EXPECT_EQ(plain->find_attribute("classes"), nullptr);
-  const auto traced =
-      Tracer().trace(model, {.concrete_args = {}, .preserve = {{"", {"classes"}}, {"backbone", {"stride"}}}});
+  const auto traced = Tracer().trace(
+      model, {.concrete_args = {}, .preserve = {{"", {"classes"}}, {"backbone", {"stride"}}}});
   EXPECT_EQ(*traced->find_attribute("classes"), Value(10));
   EXPECT_EQ(*traced->find_attribute("backbone.stride"), Value(32));
-  EXPECT_THAT([&] { Tracer().trace(model, {.concrete_args = {}, .preserve = {{"", {"clases"}}}}); },
-              ThrowsMessage<Error>("preserve: the model itself (Model) has no attribute, submodule, parameter "
-                                   "or buffer 'clases'; did you mean 'classes'?"));
+  EXPECT_THAT(
+      [&] {
+        Tracer().trace(model, {.concrete_args = {}, .preserve = {{"", {"clases"}}}});
+      },
+      ThrowsMessage<Error>(
+          "preserve: the model itself (Model) has no attribute, submodule, parameter "
+          "or buffer 'clases'; did you mean 'classes'?"));
 }
 
 class Branching : public nn::Cloneable<Branching> {
@@ -206,7 +217,8 @@ class Branching : public nn::Cloneable<Branching> {
 class Holder : public nn::Cloneable<Holder> {
  public:
   Holder() : Cloneable("Holder", "x") {
-    add_module("block", std::make_shared<nn::Sequential>(std::vector<ModulePtr>{std::make_shared<Branching>()}));
+    add_module("block", std::make_shared<nn::Sequential>(
+                            std::vector<ModulePtr>{std::make_shared<Branching>()}));
   }
   Value forward(const Args& in) override { return call("block", in["x"]); }
 };
@@ -237,8 +249,9 @@ class Stray : public nn::Module {
 TEST(Tracer, ModulesOutsideTheModelAreRefused) {
   Stray model;
   EXPECT_THAT([&] { Tracer().trace(model); },
-              ThrowsMessage<Error>(HasSubstr("a module of type torch.nn.ReLU is called that is not a submodule "
-                                             "of the traced model; add it with add_module()")));
+              ThrowsMessage<Error>(
+                  HasSubstr("a module of type torch.nn.ReLU is called that is not a submodule "
+                            "of the traced model; add it with add_module()")));
 }
 
 TEST(Tracer, TracingAGraphModuleInlinesIt) {

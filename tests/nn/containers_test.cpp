@@ -35,10 +35,12 @@ TEST(Containers, ListsAndDictsHoldModulesForTheirOwner) {
   EXPECT_EQ(list[1].type(), "torch.nn.ReLU");
   ModuleDict dict({{"act", ReLU()}});
   EXPECT_EQ(dict["act"].type(), "torch.nn.ReLU");
-  EXPECT_THAT([&] { list.invoke({}); },
-              ThrowsMessage<Error>("torch.nn.ModuleList has no forward; call its children one by one"));
-  EXPECT_THAT([&] { dict.invoke({}); },
-              ThrowsMessage<Error>("torch.nn.ModuleDict has no forward; call its children one by one"));
+  EXPECT_THAT(
+      [&] { list.invoke({}); },
+      ThrowsMessage<Error>("torch.nn.ModuleList has no forward; call its children one by one"));
+  EXPECT_THAT(
+      [&] { dict.invoke({}); },
+      ThrowsMessage<Error>("torch.nn.ModuleDict has no forward; call its children one by one"));
 }
 
 TEST(Containers, ClonesAreDeep) {

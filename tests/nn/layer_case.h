@@ -20,6 +20,7 @@ struct LayerCase {
   std::shared_ptr<torch::nn::Module> theirs;  ///< null when there is only a function
   std::function<Tensors(const Tensors&)> run_theirs;
   Tensors inputs;
+  double tolerance = 0.0;  ///< 0 = bit for bit
 };
 
 /// Gives our layer the state of libtorch's (names and shapes must fit), then compares results,
@@ -34,15 +35,14 @@ void flatten_into(const std::tuple<Parts...>& parts, Tensors& out) {
 
 /// @param theirs  a libtorch module holder, called with all `inputs` in order.
 template <size_t InputCount = 1, class Holder>
-LayerCase compare(ModulePtr ours, Holder theirs, Tensors inputs) {
+LayerCase compare(ModulePtr ours, Holder theirs, Tensors inputs, double tolerance = 0.0) {
   auto run = [theirs](const Tensors& in) mutable {
     Tensors out;
-    [&]<size_t... I>(std::index_sequence<I...>) {
-      flatten_into(theirs->forward(in[I]...), out);
-    }(std::make_index_sequence<InputCount>());
+    [&]<size_t... I>(std::index_sequence<I...>) { flatten_into(theirs->forward(in[I]...), out); }
+    (std::make_index_sequence<InputCount>());
     return out;
   };
-  return {std::move(ours), theirs.ptr(), std::move(run), std::move(inputs)};
+  return {std::move(ours), theirs.ptr(), std::move(run), std::move(inputs), tolerance};
 }
 
 }  // namespace sparsebit::nn::test

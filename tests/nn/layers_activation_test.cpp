@@ -17,7 +17,8 @@ TEST(Layers, ActivationsEqualLibtorch) {
       compare(ReLU(), T::ReLU(), {x}),
       compare(ReLU({{"inplace", true}}), T::ReLU(T::ReLUOptions(true)), {x}),
       compare(ReLU6(), T::ReLU6(), {x}),
-      compare(LeakyReLU({{"negative_slope", 0.2}}), T::LeakyReLU(T::LeakyReLUOptions().negative_slope(0.2)), {x}),
+      compare(LeakyReLU({{"negative_slope", 0.2}}),
+              T::LeakyReLU(T::LeakyReLUOptions().negative_slope(0.2)), {x}),
       compare(PReLU(), T::PReLU(), {x}),
       compare(PReLU({{"num_parameters", 4}, {"init", 0.1}}),
               T::PReLU(T::PReLUOptions().num_parameters(4).init(0.1)), {x}),
@@ -25,7 +26,8 @@ TEST(Layers, ActivationsEqualLibtorch) {
       compare(ELU({{"alpha", 0.5}}), T::ELU(T::ELUOptions().alpha(0.5)), {x}),
       compare(layer("torch.nn.CELU", {0.5}), T::CELU(T::CELUOptions().alpha(0.5)), {x}),
       compare(layer("torch.nn.SELU", {}), T::SELU(), {x}),
-      compare(layer("torch.nn.Softplus", {2, 10}), T::Softplus(T::SoftplusOptions().beta(2).threshold(10)), {x}),
+      compare(layer("torch.nn.Softplus", {2, 10}),
+              T::Softplus(T::SoftplusOptions().beta(2).threshold(10)), {x}),
       compare(Sigmoid(), T::Sigmoid(), {x}),
       compare(layer("torch.nn.LogSigmoid", {}), T::LogSigmoid(), {x}),
       compare(SiLU(), T::SiLU(), {x}),
@@ -44,15 +46,20 @@ TEST(Layers, ActivationsEqualLibtorch) {
       compare(layer("torch.nn.LogSoftmax", {-1}), T::LogSoftmax(-1), {x}),
       compare(layer("torch.nn.Softmin", {0}), T::Softmin(0), {x}),
       {Hardswish(), nullptr, [](const Tensors& t) { return Tensors{at::hardswish(t[0])}; }, {x}},
-      {Hardsigmoid(), nullptr, [](const Tensors& t) { return Tensors{at::hardsigmoid(t[0])}; }, {x}},
+      {Hardsigmoid(),
+       nullptr,
+       [](const Tensors& t) { return Tensors{at::hardsigmoid(t[0])}; },
+       {x}},
   });
 }
 
 TEST(Layers, DropoutsEqualLibtorch) {
-  const at::Tensor x = at::randn({3, 4, 5}), image = at::randn({3, 4, 5, 6}), volume = at::randn({2, 3, 2, 2, 2});
+  const at::Tensor x = at::randn({3, 4, 5}), image = at::randn({3, 4, 5, 6}),
+                   volume = at::randn({2, 3, 2, 2, 2});
   expect_equal_to_libtorch({
       compare(Dropout(0.3), T::Dropout(0.3), {x}),
-      compare(Dropout(0.3, {{"inplace", true}}), T::Dropout(T::DropoutOptions(0.3).inplace(true)), {x}),
+      compare(Dropout(0.3, {{"inplace", true}}), T::Dropout(T::DropoutOptions(0.3).inplace(true)),
+              {x}),
       compare(layer("torch.nn.Dropout2d", {0.4}), T::Dropout2d(0.4), {image}),
       compare(layer("torch.nn.Dropout3d", {0.4}), T::Dropout3d(0.4), {volume}),
       compare(layer("torch.nn.AlphaDropout", {0.4}), T::AlphaDropout(0.4), {x}),
@@ -70,9 +77,11 @@ TEST(Layers, DropoutsWithoutLibtorchModule) {
   };
   const ModulePtr dropout1d = layer("torch.nn.Dropout1d", {0.5});
   at::manual_seed(3);
-  EXPECT_TRUE(at::equal(ours(dropout1d, true), (at::manual_seed(3), at::feature_dropout(x, 0.5, true))));
+  EXPECT_TRUE(
+      at::equal(ours(dropout1d, true), (at::manual_seed(3), at::feature_dropout(x, 0.5, true))));
   EXPECT_TRUE(at::equal(ours(dropout1d, false), x));
-  for (const char* type : {"torchvision.ops.StochasticDepth", "torchvision.ops.stochastic_depth.StochasticDepth"}) {
+  for (const char* type :
+       {"torchvision.ops.StochasticDepth", "torchvision.ops.stochastic_depth.StochasticDepth"}) {
     const ModulePtr depth = layer(type, {0.5, "row"});
     at::manual_seed(3);
     const at::Tensor noise = at::empty({4, 1, 1}).bernoulli_(0.5).div_(0.5);

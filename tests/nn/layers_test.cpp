@@ -9,15 +9,16 @@ namespace sparsebit::nn {
 namespace {
 
 ModulePtr small_model() {
-  return std::make_shared<Sequential>(
-      std::vector<ModulePtr>{Conv2d(3, 4, 3), BatchNorm2d(4), MultiheadAttention(4, 2), Linear(4, 2, {{"bias", false}})});
+  return std::make_shared<Sequential>(std::vector<ModulePtr>{
+      Conv2d(3, 4, 3), BatchNorm2d(4), MultiheadAttention(4, 2), Linear(4, 2, {{"bias", false}})});
 }
 
 TEST(Layers, ResetIsReproducibleAndIndependentOfOrder) {
   const ModulePtr a = small_model(), b = small_model();
   reset_parameters(*a, 7);
   reset_parameters(*b, 7);
-  for (const auto& item : a->state_dict()) EXPECT_TRUE(at::equal(item.value(), *b->find_tensor(item.key()))) << item.key();
+  for (const auto& item : a->state_dict())
+    EXPECT_TRUE(at::equal(item.value(), *b->find_tensor(item.key()))) << item.key();
   // The same layer at the same path gets the same numbers in another model.
   Sequential alone({Conv2d(3, 4, 3)});
   reset_parameters(alone, 7);
@@ -38,9 +39,11 @@ TEST(Layers, ResetRestoresBuffersAndKeepsTensors) {
 
 // No attribute of a module is lost: what the constructor takes can be read back.
 TEST(Layers, AttributesKeepEveryConstructorArgument) {
-  const ModulePtr conv = Conv2d(3, 4, List{3, 3}, {{"padding", "same"}, {"padding_mode", "reflect"}});
+  const ModulePtr conv =
+      Conv2d(3, 4, List{3, 3}, {{"padding", "same"}, {"padding_mode", "reflect"}});
   EXPECT_EQ(conv->describe(),
-            "torch.nn.Conv2d(in_channels=3, out_channels=4, kernel_size=[3, 3], stride=1, padding='same', "
+            "torch.nn.Conv2d(in_channels=3, out_channels=4, kernel_size=[3, 3], stride=1, "
+            "padding='same', "
             "dilation=1, groups=1, padding_mode='reflect')");
   EXPECT_EQ(Upsample({{"size", 4}})->describe(),
             "torch.nn.Upsample(size=4, scale_factor=None, mode='nearest', align_corners=None, "

@@ -46,20 +46,20 @@ TEST_P(Zoo, TracedGraphEqualsEagerExactly) {
   expect_same(traced->invoke(example.inputs), example.model->invoke(example.inputs));
   // Every call is one the operator table knows.
   for (const fx::Node& node : traced->graph().nodes()) {
-    const bool is_call = node.op() == fx::Opcode::CallFunction || node.op() == fx::Opcode::CallMethod ||
-                         node.op() == fx::Opcode::CallModule;
+    const bool is_call = node.op() == fx::Opcode::CallFunction ||
+                         node.op() == fx::Opcode::CallMethod || node.op() == fx::Opcode::CallModule;
     EXPECT_TRUE(!is_call || fx::resolve(node, *traced)) << to_string(node);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Zoo,
-                         testing::Values("bert", "deit_tiny", "gpt2", "mobilenet_v2", "resnet18", "resnet20",
-                                         "resnet50", "yolo"),
+                         testing::Values("bert", "deit_tiny", "gpt2", "mobilenet_v2", "resnet18",
+                                         "resnet20", "resnet50", "yolo"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(Zoo, EveryArchitectureIsTested) {
-  EXPECT_THAT(architectures().names(), ElementsAre("bert", "deit_tiny", "gpt2", "mobilenet_v2", "resnet18",
-                                                   "resnet20", "resnet50", "yolo"));
+  EXPECT_THAT(architectures().names(), ElementsAre("bert", "deit_tiny", "gpt2", "mobilenet_v2",
+                                                   "resnet18", "resnet20", "resnet50", "yolo"));
 }
 
 // Small variants of every architecture: training steps of model and graph must agree.
@@ -69,29 +69,54 @@ struct Small {
   std::vector<Value> (*inputs)();
 };
 
-at::Tensor image(int64_t size) { return at::randn({2, 3, size, size}, at::detail::createCPUGenerator(1)); }
-at::Tensor tokens() { return at::randint(0, 50, {2, 7}, at::detail::createCPUGenerator(1), at::kLong); }
+at::Tensor image(int64_t size) {
+  return at::randn({2, 3, size, size}, at::detail::createCPUGenerator(1));
+}
+at::Tensor tokens() {
+  return at::randint(0, 50, {2, 7}, at::detail::createCPUGenerator(1), at::kLong);
+}
 
 const Small kSmall[] = {
-    {"resnet_basic", [] { return resnet({.depths = {1, 1}, .width = 8, .num_classes = 5}); },
+    {"resnet_basic",
+     [] {
+       return resnet({.depths = {1, 1}, .width = 8, .num_classes = 5});
+     },
      [] { return std::vector<Value>{image(32)}; }},
     {"resnet_bottleneck",
-     [] { return resnet({.block = ResNetBlock::Bottleneck, .depths = {1, 2}, .width = 8, .num_classes = 5}); },
+     [] {
+       return resnet(
+           {.block = ResNetBlock::Bottleneck, .depths = {1, 2}, .width = 8, .num_classes = 5});
+     },
      [] { return std::vector<Value>{image(32)}; }},
     {"resnet20", [] { return resnet20(); }, [] { return std::vector<Value>{image(32)}; }},
     {"mobilenet_v2", [] { return mobilenet_v2({.width = 0.25, .num_classes = 5}); },
      [] { return std::vector<Value>{image(64)}; }},
-    {"yolo", [] { return yolo({.width = 4, .num_classes = 3}); }, [] { return std::vector<Value>{image(64)}; }},
+    {"yolo", [] { return yolo({.width = 4, .num_classes = 3}); },
+     [] { return std::vector<Value>{image(64)}; }},
     {"deit",
-     [] { return deit({.image_size = 32, .patch_size = 8, .embed_dim = 24, .depth = 2, .num_classes = 5}); },
+     [] {
+       return deit(
+           {.image_size = 32, .patch_size = 8, .embed_dim = 24, .depth = 2, .num_classes = 5});
+     },
      [] { return std::vector<Value>{image(32)}; }},
     {"bert",
      [] {
-       return bert({.vocab_size = 50, .hidden_size = 24, .num_layers = 2, .num_heads = 3,
-                    .intermediate_size = 48, .max_positions = 16});
+       return bert({.vocab_size = 50,
+                    .hidden_size = 24,
+                    .num_layers = 2,
+                    .num_heads = 3,
+                    .intermediate_size = 48,
+                    .max_positions = 16});
      },
-     [] { return std::vector<Value>{tokens(), at::zeros({2, 7}, at::kLong), at::ones({2, 7}, at::kLong)}; }},
-    {"gpt2", [] { return gpt2({.vocab_size = 50, .context = 16, .embed_dim = 24, .num_layers = 2, .num_heads = 3}); },
+     [] {
+       return std::vector<Value>{tokens(), at::zeros({2, 7}, at::kLong),
+                                 at::ones({2, 7}, at::kLong)};
+     }},
+    {"gpt2",
+     [] {
+       return gpt2(
+           {.vocab_size = 50, .context = 16, .embed_dim = 24, .num_layers = 2, .num_heads = 3});
+     },
      [] { return std::vector<Value>{tokens()}; }},
 };
 
@@ -102,7 +127,8 @@ fx::NamedTensors gradients_of_step(nn::Module& model, const std::vector<Value>& 
   for (const at::Tensor& out : tensors_of(model.invoke(inputs))) loss = loss + out.square().mean();
   loss.backward();
   fx::NamedTensors gradients;
-  for (const auto& item : model.named_parameters()) gradients.insert(item.key(), item.value().grad().clone());
+  for (const auto& item : model.named_parameters())
+    gradients.insert(item.key(), item.value().grad().clone());
   return gradients;
 }
 
@@ -118,7 +144,8 @@ TEST(Zoo, GradientsOfModelAndGraphAgreeInTrainMode) {
     const fx::NamedTensors expected = gradients_of_step(*model, inputs);
     const fx::NamedTensors actual = gradients_of_step(*traced, inputs);
     ASSERT_EQ(actual.size(), expected.size());
-    for (const auto& item : expected) EXPECT_TRUE(at::equal(*actual.find(item.key()), item.value())) << item.key();
+    for (const auto& item : expected)
+      EXPECT_TRUE(at::equal(*actual.find(item.key()), item.value())) << item.key();
     for (const auto& item : model->named_buffers()) {
       EXPECT_TRUE(at::equal(*twin->find_tensor(item.key()), item.value())) << item.key();
     }
@@ -130,7 +157,8 @@ TEST(Zoo, GraphsFollowBatchAndLength) {
   model->eval();
   const auto traced = fx::QTracer({}).trace(*model);
   const at::NoGradGuard no_grad;
-  const std::vector<Value> other = {at::ones({3, 5}, at::kLong), at::zeros({3, 5}, at::kLong), at::ones({3, 5}, at::kLong)};
+  const std::vector<Value> other = {at::ones({3, 5}, at::kLong), at::zeros({3, 5}, at::kLong),
+                                    at::ones({3, 5}, at::kLong)};
   expect_same(traced->invoke(other), model->invoke(other));
 }
 
@@ -140,7 +168,8 @@ TEST(Zoo, SeedsDecideEverything) {
   for (const auto& item : a.model->state_dict()) {
     EXPECT_TRUE(at::equal(item.value(), *b.model->find_tensor(item.key())));
   }
-  EXPECT_FALSE(at::equal(*a.model->find_tensor("conv1.weight"), *c.model->find_tensor("conv1.weight")));
+  EXPECT_FALSE(
+      at::equal(*a.model->find_tensor("conv1.weight"), *c.model->find_tensor("conv1.weight")));
 }
 
 TEST(Zoo, ParameterCountsAreTheKnownOnes) {
@@ -161,14 +190,17 @@ TEST(Zoo, ParameterCountsAreTheKnownOnes) {
 
 TEST(Zoo, TiedWeightsStayTied) {
   const ModulePtr model = kSmall[7].make();  // gpt2
-  EXPECT_TRUE(model->find_tensor("lm_head.weight")->is_same(*model->find_tensor("transformer.wte.weight")));
+  EXPECT_TRUE(
+      model->find_tensor("lm_head.weight")->is_same(*model->find_tensor("transformer.wte.weight")));
   const ModulePtr copy = model->clone();
-  EXPECT_TRUE(copy->find_tensor("lm_head.weight")->is_same(*copy->find_tensor("transformer.wte.weight")));
+  EXPECT_TRUE(
+      copy->find_tensor("lm_head.weight")->is_same(*copy->find_tensor("transformer.wte.weight")));
 }
 
 TEST(Zoo, UnknownNamesAreSuggested) {
   EXPECT_THAT([] { make("resnet19"); },
-              ThrowsMessage<Error>(testing::StartsWith("unknown zoo model 'resnet19'; did you mean 'resnet18'")));
+              ThrowsMessage<Error>(
+                  testing::StartsWith("unknown zoo model 'resnet19'; did you mean 'resnet18'")));
 }
 
 }  // namespace

@@ -79,7 +79,8 @@ class Module {
   void set_module(std::string_view path, ModulePtr module);
   void remove_module(std::string_view path);  ///< throws when absent
   /// Depth first, in order of registration, this module itself as "".
-  std::vector<std::pair<std::string, Module*>> named_modules(Duplicates duplicates = Duplicates::Skip);
+  std::vector<std::pair<std::string, Module*>> named_modules(
+      Duplicates duplicates = Duplicates::Skip);
 
   // --- tensors and attributes ------------------------------------------------------------------
 
@@ -141,7 +142,8 @@ class Module {
  private:
   friend class ModuleCloner;
   template <class Visit>
-  void visit_tensors(const std::string& prefix, NamedTensors Module::*member, const Visit& visit) const;
+  void visit_tensors(const std::string& prefix, NamedTensors Module::*member,
+                     const Visit& visit) const;
   void convert_tensors(const std::function<at::Tensor(const at::Tensor&)>& convert);
 
   std::string type_;
@@ -158,6 +160,7 @@ std::pair<std::string, std::string> split_path(std::string_view path);
 
 /// A new module of a type of the operator table, with torch's constructor arguments and default
 /// initialization: make_module("torch.nn.Linear", {8, 4}, {{"bias", false}}).
-ModulePtr make_module(std::string_view type, std::span<const Value> args, const Kwargs& kwargs = {});
+ModulePtr make_module(std::string_view type, std::span<const Value> args,
+                      const Kwargs& kwargs = {});
 
 }  // namespace sparsebit::fx

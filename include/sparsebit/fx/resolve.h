@@ -23,8 +23,8 @@ struct OperatorCall {
   Args args;
 };
 
-/// Nothing when find_spelling() is null. Throws InvalidModel, naming the node, when the arguments do
-/// not fit the operator.
+/// Nothing when find_spelling() is null. Throws InvalidModel, naming the node, when the arguments
+/// do not fit the operator.
 std::optional<OperatorCall> resolve(const Node& node, const Module& root);
 
 /// Whether running the node changes one of its inputs: `Tensor.add_`, `relu(inplace=True)`.

@@ -23,9 +23,12 @@ void reset_parameters(Module& module, uint64_t seed);
 ModulePtr Conv1d(int64_t in_channels, int64_t out_channels, Value kernel_size, Kwargs options = {});
 ModulePtr Conv2d(int64_t in_channels, int64_t out_channels, Value kernel_size, Kwargs options = {});
 ModulePtr Conv3d(int64_t in_channels, int64_t out_channels, Value kernel_size, Kwargs options = {});
-ModulePtr ConvTranspose1d(int64_t in_channels, int64_t out_channels, Value kernel_size, Kwargs options = {});
-ModulePtr ConvTranspose2d(int64_t in_channels, int64_t out_channels, Value kernel_size, Kwargs options = {});
-ModulePtr ConvTranspose3d(int64_t in_channels, int64_t out_channels, Value kernel_size, Kwargs options = {});
+ModulePtr ConvTranspose1d(int64_t in_channels, int64_t out_channels, Value kernel_size,
+                          Kwargs options = {});
+ModulePtr ConvTranspose2d(int64_t in_channels, int64_t out_channels, Value kernel_size,
+                          Kwargs options = {});
+ModulePtr ConvTranspose3d(int64_t in_channels, int64_t out_channels, Value kernel_size,
+                          Kwargs options = {});
 
 // Linear and lookup
 ModulePtr Linear(int64_t in_features, int64_t out_features, Kwargs options = {});

@@ -84,7 +84,10 @@ void add_rectifiers(OperatorTable& table) {
              .forms = {"torch.prelu", "torch.nn.functional.prelu", "Tensor.prelu"},
              .modules = {{.type = "torch.nn.PReLU",
                           .constructor = "num_parameters=1, init=0.25",
-                          .init = [](const Args& a, auto) { return ModuleState{single_slope(a), {}}; },
+                          .init =
+                              [](const Args& a, auto) {
+                                return ModuleState{single_slope(a), {}};
+                              },
                           .descriptive = {"num_parameters", "init"}}},
              .kernel = [](const Args& a) -> Value {
                return at::prelu(a.tensor("input"), a.tensor("weight"));
@@ -231,13 +234,15 @@ void add_tanh_units(OperatorTable& table) {
 void add_softmaxes(OperatorTable& table) {
   table.add({.name = "softmax",
              .schema = "input, dim=None, dtype=None",
-             .forms = {"torch.softmax", "Tensor.softmax",
+             .forms = {"torch.softmax",
+                       "Tensor.softmax",
                        {"torch.nn.functional.softmax", kFunctionalSoftmax}},
              .modules = {{.type = "torch.nn.Softmax", .constructor = "dim=None"}},
              .kernel = softmax_like<at::softmax>});
   table.add({.name = "log_softmax",
              .schema = "input, dim=None, dtype=None",
-             .forms = {"torch.log_softmax", "Tensor.log_softmax",
+             .forms = {"torch.log_softmax",
+                       "Tensor.log_softmax",
                        {"torch.nn.functional.log_softmax", kFunctionalSoftmax}},
              .modules = {{.type = "torch.nn.LogSoftmax", .constructor = "dim=None"}},
              .kernel = softmax_like<at::log_softmax>});

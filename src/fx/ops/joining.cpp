@@ -82,7 +82,7 @@ void add_repetitions(OperatorTable& table) {
        .schema = "input, *size",
        .forms = {"Tensor.expand"},
        .view = true,
-             .kernel = [](const Args& a) -> Value { return a.tensor("input").expand(a.ints("size")); }});
+       .kernel = [](const Args& a) -> Value { return a.tensor("input").expand(a.ints("size")); }});
   table.add({.name = "expand_as",
              .schema = "input, other",
              .forms = {"Tensor.expand_as"},

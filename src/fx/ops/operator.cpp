@@ -57,8 +57,8 @@ const Operator& OperatorTable::add(Operator op) {
 void OperatorTable::add_form(const Operator& op, const Form& form, bool inplace) {
   check_names(op, form.spelling, form.arguments);
   SPARSEBIT_CHECK(!inplace || op.schema.find(kInplace), InvalidArgument, "operator '", op.name,
-                  "': '", form.spelling, "' is an in-place form, so the operator needs an argument '",
-                  kInplace, "'");
+                  "': '", form.spelling,
+                  "' is an in-place form, so the operator needs an argument '", kInplace, "'");
   check_preset(op, form.spelling, form.preset);
   spellings_.add(form.spelling, {&op, &form, nullptr, inplace});
 }

@@ -152,8 +152,10 @@ bool contains(const Value& container, const Value& item) {
 }
 
 void add_attributes(OperatorTable& table) {
-  table.add(
-      {.name = "getattr", .schema = "input, name", .forms = {"getattr"}, .view = true,
+  table.add({.name = "getattr",
+             .schema = "input, name",
+             .forms = {"getattr"},
+             .view = true,
              .kernel = get_attribute});
   table.add(
       {.name = "size", .schema = "input, dim=None", .forms = {"Tensor.size"}, .kernel = size});

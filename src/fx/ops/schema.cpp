@@ -34,9 +34,9 @@ size_t most_positional(const std::vector<Parameter>& parameters) {
 [[noreturn]] void fail_unknown_keyword(const std::string& keyword, const Schema& schema) {
   std::vector<std::string> known;
   for (const Parameter& p : schema.parameters()) known.push_back(p.name);
-  throw Error(ErrorKind::InvalidArgument, c10::str("unknown argument '", keyword, "'",
-                                                   did_you_mean(keyword, known), "; the signature is (",
-                                                   schema.to_string(), ")"));
+  throw Error(ErrorKind::InvalidArgument,
+              c10::str("unknown argument '", keyword, "'", did_you_mean(keyword, known),
+                       "; the signature is (", schema.to_string(), ")"));
 }
 
 }  // namespace
@@ -202,8 +202,8 @@ std::vector<int64_t> Args::ints(std::string_view name) const {
 std::vector<int64_t> Args::ints(std::string_view name, size_t count) const {
   std::vector<int64_t> values = ints(name);
   if (values.size() == 1) values.resize(count, values[0]);
-  SPARSEBIT_CHECK(values.size() == count, InvalidArgument, "argument '", name, "' must be one int or ",
-                  count, ", got ", values.size());
+  SPARSEBIT_CHECK(values.size() == count, InvalidArgument, "argument '", name,
+                  "' must be one int or ", count, ", got ", values.size());
   return values;
 }
 

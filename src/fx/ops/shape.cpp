@@ -49,8 +49,10 @@ Value channel_shuffle(const Args& a) {
 }
 
 void add_reshapes(OperatorTable& table) {
-  table.add(
-      {.name = "view", .schema = "input, *shape|size", .forms = {"Tensor.view"}, .view = true,
+  table.add({.name = "view",
+             .schema = "input, *shape|size",
+             .forms = {"Tensor.view"},
+             .view = true,
              .kernel = view});
   table.add({.name = "view_as",
              .schema = "input, other",

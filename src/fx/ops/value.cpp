@@ -178,30 +178,44 @@ bool Value::operator==(const Value& other) const {
 
 std::string dtype_name(at::ScalarType dtype) {
   switch (dtype) {
-    case at::kByte: return "uint8";
-    case at::kChar: return "int8";
-    case at::kShort: return "int16";
-    case at::kInt: return "int32";
-    case at::kLong: return "int64";
-    case at::kHalf: return "float16";
-    case at::kFloat: return "float32";
-    case at::kDouble: return "float64";
-    case at::kBool: return "bool";
-    case at::kBFloat16: return "bfloat16";
-    case at::kComplexFloat: return "complex64";
-    case at::kComplexDouble: return "complex128";
-    default: return at::toString(dtype);
+    case at::kByte:
+      return "uint8";
+    case at::kChar:
+      return "int8";
+    case at::kShort:
+      return "int16";
+    case at::kInt:
+      return "int32";
+    case at::kLong:
+      return "int64";
+    case at::kHalf:
+      return "float16";
+    case at::kFloat:
+      return "float32";
+    case at::kDouble:
+      return "float64";
+    case at::kBool:
+      return "bool";
+    case at::kBFloat16:
+      return "bfloat16";
+    case at::kComplexFloat:
+      return "complex64";
+    case at::kComplexDouble:
+      return "complex128";
+    default:
+      return at::toString(dtype);
   }
 }
 
 std::string describe(const Value& value) {
   if (value.is_tensor()) {
     const at::Tensor& tensor = value.get<at::Tensor>();
-    return c10::str("Tensor[", c10::Join(", ", tensor.sizes()), "] ", dtype_name(tensor.scalar_type()));
+    return c10::str("Tensor[", c10::Join(", ", tensor.sizes()), "] ",
+                    dtype_name(tensor.scalar_type()));
   }
   if (value.is_node()) return "a traced value";
-  static constexpr const char* kKinds[] = {"",     "bool", "int", "float", "str",   "dtype", "device",
-                                           "",     "",     "list", "tuple", "dict", "slice", ""};
+  static constexpr const char* kKinds[] = {"", "bool", "int",  "float", "str",  "dtype", "device",
+                                           "", "",     "list", "tuple", "dict", "slice", ""};
   const std::string kind = kKinds[value.variant().index()];
   const std::string text = format_value(value, [](const Node&) { return std::string("%?"); });
   return kind.empty() ? text : kind + " " + text;

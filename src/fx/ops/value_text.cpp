@@ -42,7 +42,8 @@ std::string join(const std::vector<Value>& items, const NodeText& node_text) {
 std::string nested_numbers(const at::Tensor& tensor) {
   if (tensor.dim() == 0) {
     if (tensor.scalar_type() == at::kBool) return tensor.item<bool>() ? "True" : "False";
-    if (at::isIntegralType(tensor.scalar_type(), false)) return std::to_string(tensor.item<int64_t>());
+    if (at::isIntegralType(tensor.scalar_type(), false))
+      return std::to_string(tensor.item<int64_t>());
     return format_double(tensor.item<double>());
   }
   std::string text;
@@ -81,7 +82,9 @@ struct Formatter {
     }
     return "{" + text + "}";
   }
-  std::string operator()(const Slice& v) const { return "slice(" + join(v.bounds, node_text) + ")"; }
+  std::string operator()(const Slice& v) const {
+    return "slice(" + join(v.bounds, node_text) + ")";
+  }
   std::string operator()(Ellipsis) const { return "..."; }
 };
 
@@ -91,12 +94,18 @@ bool is_name_char(char c) {
 
 const std::vector<std::pair<std::string_view, at::ScalarType>>& dtypes_by_name() {
   static const std::vector<std::pair<std::string_view, at::ScalarType>> table = {
-      {"torch.uint8", at::kByte},        {"torch.int8", at::kChar},
-      {"torch.int16", at::kShort},       {"torch.int32", at::kInt},
-      {"torch.int64", at::kLong},        {"torch.float16", at::kHalf},
-      {"torch.float32", at::kFloat},     {"torch.float64", at::kDouble},
-      {"torch.bool", at::kBool},         {"torch.bfloat16", at::kBFloat16},
-      {"torch.complex64", at::kComplexFloat}, {"torch.complex128", at::kComplexDouble},
+      {"torch.uint8", at::kByte},
+      {"torch.int8", at::kChar},
+      {"torch.int16", at::kShort},
+      {"torch.int32", at::kInt},
+      {"torch.int64", at::kLong},
+      {"torch.float16", at::kHalf},
+      {"torch.float32", at::kFloat},
+      {"torch.float64", at::kDouble},
+      {"torch.bool", at::kBool},
+      {"torch.bfloat16", at::kBFloat16},
+      {"torch.complex64", at::kComplexFloat},
+      {"torch.complex128", at::kComplexDouble},
   };
   return table;
 }
@@ -174,7 +183,8 @@ std::vector<Value> ValueReader::read_items(char close, bool* trailing_comma) {
 }
 
 Value ValueReader::read_value() {
-  if (++depth_ > kDeepestNesting) fail(fmt::format("at most {} levels of nesting", kDeepestNesting));
+  if (++depth_ > kDeepestNesting)
+    fail(fmt::format("at most {} levels of nesting", kDeepestNesting));
   const auto leave = std::unique_ptr<int, void (*)(int*)>(&depth_, [](int* depth) { --*depth; });
   if (try_consume("...")) return Ellipsis();
   if (try_consume("[")) return List(read_items(']'));
@@ -234,8 +244,9 @@ Value ValueReader::read_number() {
   const std::string_view number = text.substr(0, length);
   const char* end = number.data() + number.size();
   int64_t integer = 0;
-  if (const auto [stop, error] = std::from_chars(number.data(), end, integer);
-      error == std::errc() && stop == end) {
+  const auto [integer_end, integer_error] = std::from_chars(number.data(), end, integer);
+  if (integer_end == end) {
+    if (integer_error != std::errc()) fail("an integer of at most 64 bits");
     pos_ += length;
     return integer;
   }
@@ -312,7 +323,8 @@ void flatten_numbers(const Value& value, std::vector<Value>& numbers, std::vecto
 at::Tensor tensor_from_numbers(const std::vector<Value>& numbers, at::ScalarType dtype) {
   // Integers do not travel through double: above 2^53 that would change them.
   const bool integral = at::isIntegralType(dtype, /*includeBool=*/true);
-  at::Tensor flat = at::empty({static_cast<int64_t>(numbers.size())}, integral ? at::kLong : at::kDouble);
+  at::Tensor flat =
+      at::empty({static_cast<int64_t>(numbers.size())}, integral ? at::kLong : at::kDouble);
   for (size_t i = 0; i < numbers.size(); ++i) {
     if (integral) {
       flat.data_ptr<int64_t>()[i] = numbers[i].to_int();

@@ -46,8 +46,10 @@ Call read_call(const std::string& text, const Tensors& inputs) {
   reader.expect("(");
   while (!reader.try_consume(")")) {
     const std::string_view rest = reader.rest();
-    const size_t name_end = rest.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789 ");
-    const bool keyword = name_end != std::string_view::npos && name_end > 0 && rest[name_end] == '=';
+    const size_t name_end =
+        rest.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789 ");
+    const bool keyword =
+        name_end != std::string_view::npos && name_end > 0 && rest[name_end] == '=';
     if (keyword) {
       std::string name(reader.read_name());
       reader.expect("=");
@@ -118,20 +120,25 @@ Outcome run(const OpCase& c, Run run_call) {
   at::Tensor loss = at::zeros({});
   at::Generator weights = at::detail::createCPUGenerator(11);
   for (const at::Tensor& out : outcome.outputs) {
-    if (out.requires_grad()) loss = loss + (out * at::randn(out.sizes(), weights, out.scalar_type())).sum();
+    if (out.requires_grad())
+      loss = loss + (out * at::randn(out.sizes(), weights, out.scalar_type())).sum();
   }
   if (loss.requires_grad()) loss.backward();
   for (const at::Tensor& leaf : leaves) outcome.gradients.push_back(leaf.grad());
   return outcome;
 }
 
-void expect_close(const at::Tensor& ours, const at::Tensor& theirs, double tolerance, const char* what) {
+void expect_close(const at::Tensor& ours, const at::Tensor& theirs, double tolerance,
+                  const char* what) {
   ASSERT_EQ(ours.defined(), theirs.defined()) << what;
   if (!ours.defined()) return;
   ASSERT_EQ(ours.sizes(), theirs.sizes()) << what;
   ASSERT_EQ(ours.scalar_type(), theirs.scalar_type()) << what;
-  EXPECT_TRUE(at::allclose(ours.detach(), theirs.detach(), tolerance, tolerance, /*equal_nan=*/true))
-      << what << "\nours:\n" << ours << "\nlibtorch:\n" << theirs;
+  EXPECT_TRUE(
+      at::allclose(ours.detach(), theirs.detach(), tolerance, tolerance, /*equal_nan=*/true))
+      << what << "\nours:\n"
+      << ours << "\nlibtorch:\n"
+      << theirs;
 }
 
 void expect_close(const Tensors& ours, const Tensors& theirs, double tolerance, const char* what) {

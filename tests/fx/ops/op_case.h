@@ -11,16 +11,18 @@ namespace sparsebit::fx::test {
 using Tensors = std::vector<at::Tensor>;
 
 // Seeded inputs. Floating inputs take part in the gradient check.
-at::Tensor normal(std::vector<int64_t> shape);                              ///< N(0, 1)
-at::Tensor positive(std::vector<int64_t> shape);                            ///< uniform in [0.5, 2)
-at::Tensor integers(std::vector<int64_t> shape, int64_t low, int64_t high);  ///< int64 in [low, high)
+at::Tensor normal(std::vector<int64_t> shape);    ///< N(0, 1)
+at::Tensor positive(std::vector<int64_t> shape);  ///< uniform in [0.5, 2)
+at::Tensor integers(std::vector<int64_t> shape, int64_t low,
+                    int64_t high);  ///< int64 in [low, high)
 at::Tensor booleans(std::vector<int64_t> shape);
 
 /// One call written as text, evaluated by us and by libtorch.
 ///
 ///     {"torch.add(%a, %b, alpha=2)", {normal({2, 3}), normal({3})}}
 ///     {"%a.view(2, -1)", {normal({4, 3})}}
-///     {"torch.nn.functional.silu(%a)", {normal({4})}, [](Tensors t) { return Tensors{at::silu(t[0])}; }}
+///     {"torch.nn.functional.silu(%a)", {normal({4})}, [](Tensors t) { return
+///     Tensors{at::silu(t[0])}; }}
 ///
 /// Inputs are called %a, %b, %c, ... Without `expected`, libtorch's own TorchScript compiler
 /// evaluates the same text; that covers `torch.*` functions and tensor methods.
@@ -28,8 +30,8 @@ struct OpCase {
   std::string call;
   Tensors inputs;
   std::function<Tensors(Tensors)> expected = nullptr;
-  bool gradients = true;     ///< off for operators without a derivative
-  double tolerance = 0.0;    ///< 0 = bit for bit
+  bool gradients = true;   ///< off for operators without a derivative
+  double tolerance = 0.0;  ///< 0 = bit for bit
 };
 
 /// Values, gradients and what happened to the inputs (in-place forms) must agree.

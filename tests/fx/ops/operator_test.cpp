@@ -16,7 +16,8 @@ Value nothing(const Args&) { return None(); }
 
 TEST(OperatorTable, FormsResolveToOneDefinition) {
   const Operator* relu = operators().find_operator("relu");
-  for (const char* spelling : {"torch.relu", "torch.nn.functional.relu", "Tensor.relu", "Tensor.relu_", "torch.nn.ReLU"}) {
+  for (const char* spelling :
+       {"torch.relu", "torch.nn.functional.relu", "Tensor.relu", "Tensor.relu_", "torch.nn.ReLU"}) {
     EXPECT_EQ(operators().get(spelling).op, relu) << spelling;
   }
   EXPECT_TRUE(operators().get("Tensor.relu_").inplace);
@@ -24,8 +25,9 @@ TEST(OperatorTable, FormsResolveToOneDefinition) {
 }
 
 TEST(OperatorTable, UnknownSpellingsAreSuggested) {
-  EXPECT_THAT([] { operators().get("torch.relo"); },
-              ThrowsMessage<Error>(HasSubstr("unknown operator 'torch.relo'; did you mean 'torch.relu'")));
+  EXPECT_THAT(
+      [] { operators().get("torch.relo"); },
+      ThrowsMessage<Error>(HasSubstr("unknown operator 'torch.relo'; did you mean 'torch.relu'")));
 }
 
 TEST(OperatorTable, MistakesInEntriesAreFoundAtStart) {
@@ -33,15 +35,22 @@ TEST(OperatorTable, MistakesInEntriesAreFoundAtStart) {
   table.add({.name = "a", .schema = "input", .forms = {"x.a"}, .kernel = nothing});
   EXPECT_THAT([&] { table.add({.name = "a", .schema = "input", .kernel = nothing}); },
               ThrowsMessage<Error>("operator 'a' is registered twice"));
-  EXPECT_THAT([&] { table.add({.name = "b", .schema = "input", .forms = {"x.a"}, .kernel = nothing}); },
-              ThrowsMessage<Error>("operator 'x.a' is registered twice"));
+  EXPECT_THAT(
+      [&] { table.add({.name = "b", .schema = "input", .forms = {"x.a"}, .kernel = nothing}); },
+      ThrowsMessage<Error>("operator 'x.a' is registered twice"));
   EXPECT_THAT([&] { table.add({.name = "c", .schema = "input"}); },
               ThrowsMessage<Error>("operator 'c' has no kernel"));
-  EXPECT_THAT([&] { table.add({.name = "d", .schema = "input", .forms = {{"x.d", "other"}}, .kernel = nothing}); },
-              ThrowsMessage<Error>("operator 'd': 'x.d' has an argument 'other' that the operator does not have"));
-  EXPECT_THAT([&] { table.add({.name = "e", .schema = "input", .inplace = {"x.e_"}, .kernel = nothing}); },
-              ThrowsMessage<Error>("operator 'e': 'x.e_' is an in-place form, so the operator needs an argument "
-                                   "'inplace'"));
+  EXPECT_THAT(
+      [&] {
+        table.add({.name = "d", .schema = "input", .forms = {{"x.d", "other"}}, .kernel = nothing});
+      },
+      ThrowsMessage<Error>(
+          "operator 'd': 'x.d' has an argument 'other' that the operator does not have"));
+  EXPECT_THAT(
+      [&] { table.add({.name = "e", .schema = "input", .inplace = {"x.e_"}, .kernel = nothing}); },
+      ThrowsMessage<Error>(
+          "operator 'e': 'x.e_' is an in-place form, so the operator needs an argument "
+          "'inplace'"));
   EXPECT_THAT(
       [&] {
         table.add({.name = "f",
@@ -49,16 +58,19 @@ TEST(OperatorTable, MistakesInEntriesAreFoundAtStart) {
                    .modules = {{.type = "x.F", .constructor = "gain=1.0"}},
                    .kernel = nothing});
       },
-      ThrowsMessage<Error>("operator 'f': attribute 'gain' of x.F is not an argument of the operator, so it would "
-                           "be ignored; add it to the schema or to `descriptive`"));
+      ThrowsMessage<Error>(
+          "operator 'f': attribute 'gain' of x.F is not an argument of the operator, so it would "
+          "be ignored; add it to the schema or to `descriptive`"));
 }
 
 TEST(OperatorTable, KernelErrorsGainTheOperatorAndShapes) {
   const Spelling& matmul = operators().get("torch.matmul");
   const std::vector<Value> args = {at::ones({2, 3}), at::ones({4, 5})};
-  EXPECT_THAT([&] { run_kernel(*matmul.op, bind_call(matmul, args, {})); },
-              ThrowsMessage<Error>("mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)\n"
-                                   "  in operator 'matmul' with input=Tensor[2, 3] float32, other=Tensor[4, 5] float32"));
+  EXPECT_THAT(
+      [&] { run_kernel(*matmul.op, bind_call(matmul, args, {})); },
+      ThrowsMessage<Error>(
+          "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)\n"
+          "  in operator 'matmul' with input=Tensor[2, 3] float32, other=Tensor[4, 5] float32"));
 }
 
 }  // namespace

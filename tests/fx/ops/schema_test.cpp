@@ -43,15 +43,27 @@ TEST(Schema, VariadicArgumentsTakeVarargsOrOneSequence) {
 TEST(Schema, MistakesAreExplained) {
   const Schema schema = "input, alpha=1, *, out=None";
   EXPECT_THAT([&] { schema.bind({}, {}); },
-              ThrowsMessage<Error>("argument 'input' is missing; the signature is (input, alpha=1, *, out=None)"));
-  EXPECT_THAT([&] { schema.bind(std::vector<Value>{1, 2, 3}, {}); },
-              ThrowsMessage<Error>("takes at most 2 positional arguments, got 3; the signature is (input, alpha=1, "
-                                   "*, out=None)"));
-  EXPECT_THAT([&] { schema.bind(std::vector<Value>{1}, {{"alpa", 2}}); },
-              ThrowsMessage<Error>("unknown argument 'alpa'; did you mean 'alpha'?; the signature is (input, "
-                                   "alpha=1, *, out=None)"));
-  EXPECT_THAT([&] { schema.bind(std::vector<Value>{1}, {{"input", 2}}); },
-              ThrowsMessage<Error>("argument 'input' is given twice"));
+              ThrowsMessage<Error>(
+                  "argument 'input' is missing; the signature is (input, alpha=1, *, out=None)"));
+  EXPECT_THAT(
+      [&] {
+        schema.bind(std::vector<Value>{1, 2, 3}, {});
+      },
+      ThrowsMessage<Error>(
+          "takes at most 2 positional arguments, got 3; the signature is (input, alpha=1, "
+          "*, out=None)"));
+  EXPECT_THAT(
+      [&] {
+        schema.bind(std::vector<Value>{1}, {{"alpa", 2}});
+      },
+      ThrowsMessage<Error>(
+          "unknown argument 'alpa'; did you mean 'alpha'?; the signature is (input, "
+          "alpha=1, *, out=None)"));
+  EXPECT_THAT(
+      [&] {
+        schema.bind(std::vector<Value>{1}, {{"input", 2}});
+      },
+      ThrowsMessage<Error>("argument 'input' is given twice"));
 }
 
 TEST(Args, ConversionsNameTheArgument) {
@@ -61,7 +73,8 @@ TEST(Args, ConversionsNameTheArgument) {
   EXPECT_EQ(args.text("mode"), "same");
   EXPECT_FALSE(args.optional_number("p"));
   EXPECT_THAT([&] { args.tensor("mode"); },
-              ThrowsMessage<Error>("wrong type; expected a tensor, found str 'same'\n  in argument 'mode'"));
+              ThrowsMessage<Error>(
+                  "wrong type; expected a tensor, found str 'same'\n  in argument 'mode'"));
   const Args three(schema, {at::ones({1}), List{1, 2, 3}, "same", None()});
   EXPECT_THAT([&] { three.ints("stride", 2); },
               ThrowsMessage<Error>("argument 'stride' must be one int or 2, got 3"));

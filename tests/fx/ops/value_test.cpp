@@ -26,16 +26,23 @@ TEST(Value, NumbersConvertAsInPython) {
 }
 
 TEST(Value, WrongTypesSayWhatWasFound) {
-  EXPECT_THAT([] { Value(2.5).to_int(); }, ThrowsMessage<Error>("wrong type; expected an int, found float 2.5"));
-  EXPECT_THAT([] { Value("x").tensor(); }, ThrowsMessage<Error>("wrong type; expected a tensor, found str 'x'"));
-  EXPECT_THAT([] { Value(at::ones({2, 3})).to_bool(); },
-              ThrowsMessage<Error>("wrong type; expected a bool, found Tensor[2, 3] float32"));
-  EXPECT_THAT([] { Value().items(); }, ThrowsMessage<Error>("wrong type; expected a list or tuple, found None"));
+  EXPECT_THAT([] { Value(2.5).to_int(); },
+              ThrowsMessage<Error>("wrong type; expected an int, found float 2.5"));
+  EXPECT_THAT([] { Value("x").tensor(); },
+              ThrowsMessage<Error>("wrong type; expected a tensor, found str 'x'"));
+  EXPECT_THAT(
+      [] {
+        Value(at::ones({2, 3})).to_bool();
+      },
+      ThrowsMessage<Error>("wrong type; expected a bool, found Tensor[2, 3] float32"));
+  EXPECT_THAT([] { Value().items(); },
+              ThrowsMessage<Error>("wrong type; expected a list or tuple, found None"));
 }
 
 TEST(Value, EqualityIsByContentAndTensorIdentity) {
   const at::Tensor t = at::ones({1});
-  EXPECT_EQ(Value(List{1, Tuple{"a", Slice(1, None())}}), Value(List{1, Tuple{"a", Slice(1, None())}}));
+  EXPECT_EQ(Value(List{1, Tuple{"a", Slice(1, None())}}),
+            Value(List{1, Tuple{"a", Slice(1, None())}}));
   EXPECT_NE(Value(List{1}), Value(Tuple{1}));
   EXPECT_NE(Value(1), Value(1.0));
   EXPECT_EQ(Value(t), Value(t));

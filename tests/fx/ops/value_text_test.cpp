@@ -27,12 +27,36 @@ TEST(ValueText, FloatsReadAsInPython) {
 }
 
 TEST(ValueText, EveryKindComesBackAsItWas) {
-  for (const char* text :
-       {"None", "True", "False", "0", "-7", "9223372036854775807", "0.30000000000000004", "1e-05", "inf", "-inf",
-        "nan", "'it\\'s'", "'back\\\\slash'", "'two\\nlines'", "torch.int8", "torch.bfloat16", "cpu", "cuda:3",
-        "[]", "[1, [2.0, 'a']]", "()", "(1,)", "(1, 2)", "{}", "{a: 1, b.c: [2]}", "slice(None, -1, 2)", "...",
-        "tensor(1.5, dtype=torch.float32)", "tensor([[1, 2], [3, 4]], dtype=torch.int64)",
-        "tensor([True, False], dtype=torch.bool)"}) {
+  for (const char* text : {"None",
+                           "True",
+                           "False",
+                           "0",
+                           "-7",
+                           "9223372036854775807",
+                           "0.30000000000000004",
+                           "1e-05",
+                           "inf",
+                           "-inf",
+                           "nan",
+                           "'it\\'s'",
+                           "'back\\\\slash'",
+                           "'two\\nlines'",
+                           "torch.int8",
+                           "torch.bfloat16",
+                           "cpu",
+                           "cuda:3",
+                           "[]",
+                           "[1, [2.0, 'a']]",
+                           "()",
+                           "(1,)",
+                           "(1, 2)",
+                           "{}",
+                           "{a: 1, b.c: [2]}",
+                           "slice(None, -1, 2)",
+                           "...",
+                           "tensor(1.5, dtype=torch.float32)",
+                           "tensor([[1, 2], [3, 4]], dtype=torch.int64)",
+                           "tensor([True, False], dtype=torch.bool)"}) {
     EXPECT_EQ(round_trip(text), text);
   }
 }
@@ -50,8 +74,9 @@ TEST(ValueText, LargeTensorsAreSummarized) {
 }
 
 TEST(ValueText, MalformedTextIsAnError) {
-  for (const char* text : {"", "[1", "(1, 2", "{a 1}", "{: 1}", "1.2.3", "--1", "slice(1)", "tensor(1)", "'open",
-                           "cuda:", "%x", "hello", "9223372036854775808x", "{'a': }"}) {
+  for (const char* text :
+       {"", "[1", "(1, 2", "{a 1}", "{: 1}", "1.2.3", "--1", "slice(1)", "tensor(1)", "'open",
+        "cuda:", "%x", "hello", "9223372036854775808", "{'a': }"}) {
     ValueReader reader(text, "text");
     EXPECT_THROW(reader.read_value(), Error) << text;
   }

@@ -45,11 +45,12 @@ struct ModuleState {
 /// their path counts as '_'), then its attributes, then `training`. `flat_weights` is the list of
 /// all parameters. So an attribute cannot be forgotten: it is an argument.
 struct ModuleForm {
-  std::string type;            ///< "torch.nn.Conv2d"
-  Schema constructor = {};     ///< arguments of the constructor, which become attributes
-  Schema forward = "input";    ///< arguments of a call
+  std::string type;          ///< "torch.nn.Conv2d"
+  Schema constructor = {};   ///< arguments of the constructor, which become attributes
+  Schema forward = "input";  ///< arguments of a call
   /// Makes and initializes the parameters and buffers; empty when there are none.
-  std::function<ModuleState(const Args& constructor, c10::optional<at::Generator> generator)> init = {};
+  std::function<ModuleState(const Args& constructor, c10::optional<at::Generator> generator)> init =
+      {};
   /// Constructor arguments that only shape the parameters or document the module, and therefore
   /// are not arguments of the operator.
   std::vector<std::string> descriptive = {};
@@ -62,8 +63,8 @@ struct ModuleForm {
 struct Operator {
   std::string name;    ///< canonical: "conv2d", "add"; what other layers register facts under
   Schema schema = {};  ///< all arguments, whatever the form
-  std::vector<Form> forms = {};     ///< functions and methods; a method is "Tensor." + its name
-  std::vector<Form> inplace = {};   ///< forms that preset `inplace=True`
+  std::vector<Form> forms = {};    ///< functions and methods; a method is "Tensor." + its name
+  std::vector<Form> inplace = {};  ///< forms that preset `inplace=True`
   std::vector<ModuleForm> modules = {};
   bool view = false;  ///< the result may share memory with the first input
   Kernel kernel = {};
@@ -72,8 +73,8 @@ struct Operator {
 /// A spelling resolved to its operator.
 struct Spelling {
   const Operator* op;
-  const Form* form;              ///< null for a module form
-  const ModuleForm* module;      ///< null for a function or method
+  const Form* form;          ///< null for a module form
+  const ModuleForm* module;  ///< null for a function or method
   bool inplace = false;
 };
 
@@ -89,7 +90,7 @@ class OperatorTable {
   const Spelling& get(std::string_view spelling) const { return spellings_.get(spelling); }
   const Operator* find_operator(std::string_view name) const;
 
-  std::vector<const Operator*> all() const;     ///< sorted by name
+  std::vector<const Operator*> all() const;  ///< sorted by name
   std::vector<std::string> spellings() const { return spellings_.names(); }
 
  private:

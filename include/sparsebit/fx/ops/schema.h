@@ -15,7 +15,8 @@ namespace sparsebit::fx {
 /// One argument of a call, as in a Python signature.
 struct Parameter {
   std::string name;
-  std::vector<std::string> aliases = {};  ///< other keywords that mean the same, such as `axis` for `dim`
+  std::vector<std::string> aliases =
+      {};  ///< other keywords that mean the same, such as `axis` for `dim`
   std::optional<Value> default_value = {};
   bool keyword_only = false;
   bool variadic = false;  ///< takes all remaining positional arguments, or one list or tuple
@@ -30,7 +31,7 @@ struct Parameter {
 class Schema {
  public:
   Schema() = default;
-  Schema(const char* text);             // NOLINT, so that `.schema = "input"` reads well
+  Schema(const char* text);  // NOLINT, so that `.schema = "input"` reads well
   explicit Schema(std::string_view text);
   explicit Schema(std::vector<Parameter> parameters) : parameters_(std::move(parameters)) {}
 

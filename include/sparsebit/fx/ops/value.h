@@ -70,25 +70,25 @@ class Value {
 
   // Implicit on purpose: `add(x, 2)` and `{{"stride", 2}}` should read as they do in Python.
   Value() = default;
-  Value(None) {}                                            // NOLINT
-  Value(bool v) : data_(v) {}                               // NOLINT
-  Value(int v) : data_(int64_t{v}) {}                       // NOLINT
-  Value(int64_t v) : data_(v) {}                            // NOLINT
-  Value(double v) : data_(v) {}                             // NOLINT
-  Value(const char* v) : data_(std::string(v)) {}           // NOLINT
-  Value(std::string v) : data_(std::move(v)) {}             // NOLINT
-  Value(at::ScalarType v) : data_(v) {}                     // NOLINT
-  Value(at::Device v) : data_(v) {}                         // NOLINT
-  Value(at::Tensor v);                                      // NOLINT, undefined tensor = None
-  Value(Node* v) : data_(v) {}                              // NOLINT, never null
-  Value(Node& v) : data_(&v) {}                             // NOLINT
-  Value(List v) : data_(std::move(v)) {}                    // NOLINT
-  Value(Tuple v) : data_(std::move(v)) {}                   // NOLINT
-  Value(Dict v) : data_(std::move(v)) {}                    // NOLINT
-  Value(Slice v) : data_(std::move(v)) {}                   // NOLINT
-  Value(Ellipsis v) : data_(v) {}                           // NOLINT
-  Value(const std::vector<int64_t>& v);                     // NOLINT, a List
-  Value(const void*) = delete;  // no pointer quietly becomes a bool
+  Value(None) {}                                   // NOLINT
+  Value(bool v) : data_(v) {}                      // NOLINT
+  Value(int v) : data_(int64_t{v}) {}              // NOLINT
+  Value(int64_t v) : data_(v) {}                   // NOLINT
+  Value(double v) : data_(v) {}                    // NOLINT
+  Value(const char* v) : data_(std::string(v)) {}  // NOLINT
+  Value(std::string v) : data_(std::move(v)) {}    // NOLINT
+  Value(at::ScalarType v) : data_(v) {}            // NOLINT
+  Value(at::Device v) : data_(v) {}                // NOLINT
+  Value(at::Tensor v);                             // NOLINT, undefined tensor = None
+  Value(Node* v) : data_(v) {}                     // NOLINT, never null
+  Value(Node& v) : data_(&v) {}                    // NOLINT
+  Value(List v) : data_(std::move(v)) {}           // NOLINT
+  Value(Tuple v) : data_(std::move(v)) {}          // NOLINT
+  Value(Dict v) : data_(std::move(v)) {}           // NOLINT
+  Value(Slice v) : data_(std::move(v)) {}          // NOLINT
+  Value(Ellipsis v) : data_(v) {}                  // NOLINT
+  Value(const std::vector<int64_t>& v);            // NOLINT, a List
+  Value(const void*) = delete;                     // no pointer quietly becomes a bool
 
   template <class T>
   bool is() const {

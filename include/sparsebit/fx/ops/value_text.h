@@ -15,7 +15,8 @@ namespace sparsebit::fx {
 /// larger ones as `tensor(<float32[64, 3, 7, 7]>)`, which cannot be read back.
 ///
 /// @param node_text  how a node inside is written, usually "%" + its name.
-std::string format_value(const Value& value, const std::function<std::string(const Node&)>& node_text);
+std::string format_value(const Value& value,
+                         const std::function<std::string(const Node&)>& node_text);
 
 /// A float as Python's repr: shortest text that reads back as the same number.
 std::string format_double(double value);
