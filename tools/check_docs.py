@@ -12,6 +12,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 QUOTE = re.compile(r"<!-- from: (\S+) -->\n+```\w*\n(.*?)```", re.S)
+CODE = re.compile(r"```.*?```|`[^`\n]*`", re.S)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#]+)(?:#[^)]*)?\)")
 
 
@@ -24,7 +25,7 @@ def check(page: pathlib.Path) -> list[str]:
         if not file.exists() or code not in file.read_text():
             first = code.strip().splitlines()[0] if code.strip() else "(empty)"
             errors.append(f"{name}: the code quoted from {source} is not there: {first}")
-    for target in LINK.findall(text):
+    for target in LINK.findall(CODE.sub("", text)):
         if "://" not in target and not (page.parent / target).exists():
             errors.append(f"{name}: link to {target} leads nowhere")
     return errors
