@@ -26,7 +26,7 @@ const std::map<std::string, Format> kFormats = {{"table", Format::Table},
 
 struct InspectOptions {
   std::string model;
-  Format format = Format::Table;
+  std::string format = "table";
   bool json = false;
   std::vector<std::string> skip;
   CommonOptions common;
@@ -97,7 +97,7 @@ void inspect(const InspectOptions& options, std::ostream& out) {
     log_warning("--skip '{}' matches no module of {}", pattern, options.model);
   }
   fx::record_shapes(*traced, std::move(example.inputs));
-  out << render(*traced, options.json ? Format::Json : options.format);
+  out << render(*traced, options.json ? Format::Json : kFormats.at(options.format));
 }
 
 }  // namespace
@@ -106,9 +106,9 @@ void add_inspect_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App* cmd = app.add_subcommand("inspect", "Show a model's graph");
   cmd->add_option("model", options->model, kModelHelp)->required();
-  cmd->add_option("--format", options->format, "table, fx, mermaid or json")
-      ->transform(CLI::CheckedTransformer(kFormats, CLI::ignore_case).description(""))
-      ->default_str("table");
+  cmd->add_option("--format", options->format, "How to show it")
+      ->check(CLI::IsMember(&kFormats))
+      ->capture_default_str();
   cmd->add_flag("--json", options->json, "Same as --format json");
   cmd->add_option("--skip", options->skip,
                   "Keep modules whose path matches this pattern as one opaque step (repeatable)")

@@ -1,5 +1,6 @@
 #include "sparsebit/zoo/zoo.h"
 
+#include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/fx/lint.h"
 #include "sparsebit/fx/printer.h"
@@ -56,6 +57,16 @@ INSTANTIATE_TEST_SUITE_P(Models, Zoo,
                          testing::Values("bert", "deit_tiny", "gpt2", "mobilenet_v2", "resnet18",
                                          "resnet20", "resnet50", "yolo"),
                          [](const auto& info) { return std::string(info.param); });
+
+// golden/*.txt are what torch.fx itself traces from torchvision's models (scripts/make_fx_golden.py).
+TEST(Zoo, GraphsEqualThoseOfTorchFx) {
+  for (const char* name : {"resnet18", "resnet50", "mobilenet_v2"}) {
+    const Example example = make(name);
+    const auto traced = fx::Tracer().trace(*example.model);
+    EXPECT_EQ(fx::to_text(traced->graph()),
+              read_file(std::string(SPARSEBIT_GOLDEN_DIR "/") + name + ".txt"));
+  }
+}
 
 TEST(Zoo, EveryArchitectureIsTested) {
   EXPECT_THAT(architectures().names(), ElementsAre("bert", "deit_tiny", "gpt2", "mobilenet_v2",
