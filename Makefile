@@ -19,13 +19,13 @@ help:
 bootstrap:
 	@scripts/bootstrap.sh
 
-$(BUILD)/build.ninja:
+$(BUILD)/build.ninja: | bootstrap
 	@cmake --preset release >/dev/null
 
-build: bootstrap $(BUILD)/build.ninja
+build: $(BUILD)/build.ninja
 	@cmake --build --preset release
 
-demo: bootstrap $(BUILD)/build.ninja
+demo: $(BUILD)/build.ninja
 	@cmake --build --preset release --target sparsebit example_first_model
 	@$(BUILD)/bin/example_first_model
 	@echo
@@ -55,9 +55,9 @@ check-format:
 
 # clang cannot parse ATen in C++20, so only findings in our own files count.
 tidy: $(BUILD)/build.ninja
-	@clang-tidy -p $(BUILD) --quiet $(filter src/%.cpp,$(SOURCES)) 2>/dev/null \
-	  | grep -E '^[^ ]*/(src|include/sparsebit)/[^ ]*: warning:' | sort -u \
-	  && exit 1 || echo "clang-tidy: nothing found"
+	@findings=$$(clang-tidy -p $(BUILD) --quiet $(filter src/%.cpp,$(SOURCES)) 2>/dev/null \
+	  | grep -E '^[^ ]*/(src|include/sparsebit)/[^ ]*: warning:' | sort -u); \
+	if [ -n "$$findings" ]; then echo "$$findings"; exit 1; fi; echo "clang-tidy: nothing found"
 
 docs: build
 	@$(BUILD)/bin/list_operators > docs/reference/operators.md

@@ -8,6 +8,7 @@ if(CCACHE_PROGRAM)
 endif()
 
 find_package(Torch REQUIRED)
+include(GNUInstallDirs)
 
 # Identical for all targets: reuse of the precompiled header depends on it.
 add_library(sparsebit_flags INTERFACE)
@@ -20,8 +21,8 @@ target_compile_options(sparsebit_flags INTERFACE
   $<BUILD_INTERFACE:-fpch-preprocess>)
 target_include_directories(sparsebit_flags INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-  $<INSTALL_INTERFACE:include>)
-target_link_libraries(sparsebit_flags INTERFACE ${TORCH_LIBRARIES})
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(sparsebit_flags INTERFACE torch torch_library c10)
 
 find_program(LLD_PROGRAM ld.lld)
 if(LLD_PROGRAM)

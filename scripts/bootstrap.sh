@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that the build, the tests and the tools need. Does nothing when all
-# of them are there. Needs root or sudo only when something is missing.
+# Installs the Debian packages that the build and the tests need. Does nothing when all of them are
+# there. Needs root or sudo only when something is missing. `make format` and `make tidy` need
+# clang-format and clang-tidy besides.
 set -euo pipefail
 
 packages=(

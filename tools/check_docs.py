@@ -2,7 +2,7 @@
 """Checks README.md and docs/: quoted code is the code that the tests compile, and links lead
 somewhere.
 
-A code block below a line `<!-- from: examples/x/main.cpp -->` must stand in that file, line for
+A line of capitals alone marks something to be filled in, and is an error. A code block below a line `<!-- from: examples/x/main.cpp -->` must stand in that file, line for
 line, as one piece.
 """
 
@@ -13,6 +13,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 QUOTE = re.compile(r"<!-- from: (\S+) -->\n+```\w*\n(.*?)```", re.S)
 CODE = re.compile(r"```.*?```|`[^`\n]*`", re.S)
+GAP = re.compile(r"^[A-Z_]{6,}$", re.M)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#]+)(?:#[^)]*)?\)")
 
 
@@ -25,6 +26,7 @@ def check(page: pathlib.Path) -> list[str]:
         if not file.exists() or code not in file.read_text():
             first = code.strip().splitlines()[0] if code.strip() else "(empty)"
             errors.append(f"{name}: the code quoted from {source} is not there: {first}")
+    errors += [f"{name}: '{gap}' was never filled in" for gap in GAP.findall(text)]
     for target in LINK.findall(CODE.sub("", text)):
         if "://" not in target and not (page.parent / target).exists():
             errors.append(f"{name}: link to {target} leads nowhere")

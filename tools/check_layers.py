@@ -21,7 +21,7 @@ USES = {
     "cli": ["zoo", "io"],
 }
 
-INCLUDE = re.compile(r'^\s*#\s*include\s+"(?:sparsebit/)?([^"]+)"')
+INCLUDE = re.compile(r'^\s*#\s*include\s+[<"](?:sparsebit/)?([^">]+)[">]')
 
 
 def layer_of(path: str) -> str | None:

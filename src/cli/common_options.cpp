@@ -4,13 +4,29 @@
 
 #include <ATen/Parallel.h>
 
+#include <charconv>
+
 namespace sparsebit::cli {
+namespace {
+
+/// CLI11 lets "-1" and numbers beyond 64 bits wrap around.
+std::string whole_number(const std::string& text) {
+  uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const bool good = error == std::errc() && stop == end;
+  return good ? "" : "'" + text + "' is not a whole number of at most 64 bits";
+}
+
+}  // namespace
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("--threads", options.threads, "Threads for computation (0 = all cores)")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  command.add_option("--seed", options.seed, "Seed of everything random")->capture_default_str();
+  command.add_option("--seed", options.seed, "Seed of everything random")
+      ->check(whole_number)
+      ->capture_default_str();
   command.add_flag("-q,--quiet", options.quiet, "Print results only, no warnings or progress");
 }
 

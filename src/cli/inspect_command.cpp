@@ -50,14 +50,26 @@ int64_t count_parameters(const fx::GraphModule& module) {
   return count;
 }
 
-/// Nodes whose operator or module is unknown, so that they could not be executed.
+bool is_known(const fx::Node& node, const fx::GraphModule& module) {
+  switch (node.op()) {
+    case fx::Opcode::CallFunction:
+    case fx::Opcode::CallMethod:
+      return fx::find_spelling(node, module) != nullptr;
+    case fx::Opcode::CallModule: {
+      const fx::ModulePtr target = module.find_module(node.target());
+      const bool has_own_forward = typeid(*target) != typeid(fx::Module);
+      return has_own_forward || target->is_operator();
+    }
+    default:
+      return true;
+  }
+}
+
+/// Nodes whose operator or module is unknown, so that they cannot be executed.
 std::vector<std::string> unknown_nodes(const fx::GraphModule& module) {
   std::vector<std::string> names;
   for (const fx::Node& node : module.graph().nodes()) {
-    const bool is_function =
-        node.op() == fx::Opcode::CallFunction || node.op() == fx::Opcode::CallMethod;
-    if (is_function && !fx::find_spelling(node, module))
-      names.push_back(node.name() + " (" + node.target() + ")");
+    if (!is_known(node, module)) names.push_back(node.name() + " (" + node.target() + ")");
   }
   return names;
 }
@@ -96,7 +108,8 @@ void inspect(const InspectOptions& options, std::ostream& out) {
   for (const std::string& pattern : tracer.unmatched_patterns()) {
     log_warning("--skip '{}' matches no module of {}", pattern, options.model);
   }
-  fx::record_shapes(*traced, std::move(example.inputs));
+  // An unknown operator is carried and listed; only executing it would be an error.
+  if (unknown_nodes(*traced).empty()) fx::record_shapes(*traced, std::move(example.inputs));
   out << render(*traced, options.json ? Format::Json : kFormats.at(options.format));
 }
 

@@ -20,7 +20,8 @@ Value call(Opcode op, std::string_view target, const std::string& spelling, std:
   if (Tracer* tracer = Tracer::current(); tracer && has_node(args, kwargs)) {
     return tracer->record(op, std::string(target), std::move(args), std::move(kwargs));
   }
-  const Spelling* found = operators().find(spelling);
+  const bool misspelt = op == Opcode::CallFunction && target.starts_with("Tensor.");
+  const Spelling* found = misspelt ? nullptr : operators().find(spelling);
   SPARSEBIT_CHECK(found && found->form, Unsupported, "the operator '", spelling,
                   "' is not known, so it cannot be executed");
   return run_kernel(*found->op, bind_call(*found, args, kwargs));

@@ -18,18 +18,35 @@ std::string names_of(const std::list<Node*>& nodes) {
   return text;
 }
 
-}  // namespace
-
-Graph::InsertPoint::InsertPoint(Graph& graph, std::list<Node>::iterator position)
-    : graph_(graph), previous_(graph.insert_point_) {
-  graph.insert_point_ = position;
+/// What a node of a graph that is being copied has become.
+template <class Copy>
+const Copy& look_up(const std::unordered_map<const Node*, Copy>& copies, const Node& node) {
+  const auto it = copies.find(&node);
+  SPARSEBIT_CHECK(it != copies.end(), InvalidModel, "node '", node.name(),
+                  "' is used before it is defined; call sort_topologically() first");
+  return it->second;
 }
 
-Graph::InsertPoint::~InsertPoint() { graph_.insert_point_ = previous_; }
+}  // namespace
 
-Graph::InsertPoint Graph::inserting_before(Node& node) { return {*this, node.self_}; }
+Graph::InsertPoint::InsertPoint(Graph& graph, std::list<Node>::iterator position) : graph_(graph) {
+  graph.insert_points_.push_back(position);
+}
 
-Graph::InsertPoint Graph::inserting_after(Node& node) { return {*this, std::next(node.self_)}; }
+Graph::InsertPoint Graph::inserting_before(Node& node) {
+  check_owns(node);
+  return {*this, node.self_};
+}
+
+Graph::InsertPoint Graph::inserting_after(Node& node) {
+  check_owns(node);
+  return {*this, std::next(node.self_)};
+}
+
+void Graph::check_owns(const Node& node) const {
+  SPARSEBIT_CHECK(node.graph_ == this, InvalidArgument, "node '", node.name_,
+                  "' belongs to another graph");
+}
 
 Node& Graph::create_node(Opcode op, std::string target, std::vector<Argument> args, Kwargs kwargs,
                          std::string_view name) {
@@ -37,8 +54,8 @@ Node& Graph::create_node(Opcode op, std::string target, std::vector<Argument> ar
   const std::string wish = !name.empty() ? std::string(name)
                            : is_function ? name_from_function(target)
                                          : name_from_path(target);
-  const auto it =
-      nodes_.emplace(insert_point_, Node::Key(), *this, op, names_.unique(wish), std::move(target));
+  const auto it = nodes_.emplace(insert_points_.back(), Node::Key(), *this, op, names_.unique(wish),
+                                 std::move(target));
   it->self_ = it;
   it->set_arguments(std::move(args), std::move(kwargs));
   return *it;
@@ -71,12 +88,13 @@ Node& Graph::output(Argument result) {
 }
 
 void Graph::erase(Node& node) {
-  SPARSEBIT_CHECK(node.graph_ == this, InvalidArgument, "node '", node.name_,
-                  "' belongs to another graph");
+  check_owns(node);
   SPARSEBIT_CHECK(node.users_.empty(), InvalidArgument, "node '", node.name_,
                   "' cannot be erased while it is used by ", names_of(node.users_));
   node.unlink_inputs();
-  if (insert_point_ == node.self_) ++insert_point_;
+  for (auto& point : insert_points_) {
+    if (point == node.self_) ++point;
+  }
   nodes_.erase(node.self_);
   touch();
 }
@@ -141,6 +159,7 @@ void Graph::sort_topologically() {
       } else if (next_input < node->inputs().size()) {
         state = State::Open;
         Node* input = node->inputs()[next_input++];
+        check_owns(*input);
         SPARSEBIT_CHECK(states[input] != State::Open, InvalidModel,
                         "the graph has a cycle through '", input->name(), "' and '", node->name(),
                         "'");
@@ -160,12 +179,7 @@ std::unique_ptr<Graph> Graph::clone() const {
   auto copy = std::make_unique<Graph>();
   std::unordered_map<const Node*, Node*> copies;
   copies.reserve(nodes_.size());
-  const auto translate = [&](Node& node) -> Value {
-    const auto it = copies.find(&node);
-    SPARSEBIT_CHECK(it != copies.end(), InvalidModel, "node '", node.name(),
-                    "' is used before it is defined; sort or lint the graph first");
-    return it->second;
-  };
+  const auto translate = [&](Node& node) -> Value { return *look_up(copies, node); };
   for (const Node& node : nodes_) {
     const auto it = copy->nodes_.emplace(copy->nodes_.end(), Node::Key(), *copy, node.op_,
                                          node.name_, node.target_);
@@ -181,11 +195,13 @@ std::unique_ptr<Graph> Graph::clone() const {
 }
 
 Value Graph::merge(const Graph& other, std::span<const Value> inputs) {
+  SPARSEBIT_CHECK(&other != this, InvalidArgument,
+                  "a graph cannot be merged into itself; clone it");
   const size_t expected = other.placeholders().size();
   SPARSEBIT_CHECK(inputs.size() == expected, InvalidArgument, "the merged graph has ", expected,
                   " inputs, got ", inputs.size());
   std::unordered_map<const Node*, Value> values;
-  const auto translate = [&](Node& node) { return values.at(&node); };
+  const auto translate = [&](Node& node) { return look_up(values, node); };
   size_t next_input = 0;
   for (const Node& node : other.nodes_) {
     if (node.op_ == Opcode::Placeholder) {

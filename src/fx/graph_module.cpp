@@ -3,6 +3,8 @@
 #include "sparsebit/core/error.h"
 #include "sparsebit/fx/interpreter.h"
 
+#include <unordered_set>
+
 namespace sparsebit::fx {
 namespace {
 
@@ -21,7 +23,7 @@ void share_tensor(const Module& from, Module& to, const std::string& path) {
   const Module* source = from.find(parent);
   SPARSEBIT_CHECK(source, InvalidModel, "the graph reads '", path, "', but ", from.type(),
                   " has no module '", parent, "'");
-  if (!to.find(parent)) to.set_module(parent, std::make_shared<Module>(source->type(), Schema()));
+  if (!to.find(parent)) to.set_module(parent, std::make_shared<Module>("Module", Schema()));
   Module& target = *to.find(parent);
   if (const at::Tensor* parameter = source->own_parameters().find(name)) {
     target.add_parameter(name, *parameter, Grad::AsGiven);
@@ -35,6 +37,24 @@ void share_tensor(const Module& from, Module& to, const std::string& path) {
   }
 }
 
+std::unordered_set<std::string> called_modules(const Graph& graph) {
+  std::unordered_set<std::string> targets;
+  for (const Node& node : graph.nodes()) {
+    if (node.op() == Opcode::CallModule) targets.insert(node.target());
+  }
+  return targets;
+}
+
+/// The outermost module on the way to `path` that is called: when both `a` and `a.b` are, `a` is
+/// what has to be taken, whichever is called first.
+std::string outermost_called(const std::string& path,
+                             const std::unordered_set<std::string>& called) {
+  for (size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
+    if (called.contains(path.substr(0, dot))) return path.substr(0, dot);
+  }
+  return path;
+}
+
 }  // namespace
 
 GraphModule::GraphModule(std::unique_ptr<Graph> graph, std::string type)
@@ -42,21 +62,28 @@ GraphModule::GraphModule(std::unique_ptr<Graph> graph, std::string type)
 
 GraphModule::GraphModule(const Module& root, std::unique_ptr<Graph> graph, std::string type)
     : GraphModule(std::move(graph), std::move(type)) {
-  // Modules before tensors: a tensor may live inside a module that is called as well.
+  const std::unordered_set<std::string> called = called_modules(*graph_);
   for (const Node& node : graph_->nodes()) {
     if (node.op() != Opcode::CallModule || find_module(node.target())) continue;
-    ModulePtr module = root.find_module(node.target());
+    const std::string path = outermost_called(node.target(), called);
+    ModulePtr module = root.find_module(path);
     SPARSEBIT_CHECK(module, InvalidModel, "node '", node.name(), "' calls '", node.target(),
                     "', but ", root.type(), " has no such module");
-    set_module(node.target(), std::move(module));
+    set_module(path, std::move(module));
   }
+  // Tensors after modules: one may live inside a module that is called as well.
   for (const Node& node : graph_->nodes()) {
     if (node.op() != Opcode::GetAttr) continue;
     if (!find_tensor(node.target()) && !find_attribute(node.target())) {
       share_tensor(root, *this, node.target());
     }
   }
-  train(root.is_training());
+  // Shared modules keep their own mode (a frozen batch norm stays in eval); the containers made
+  // here take over that of the containers they stand for.
+  for (const auto& [path, module] : named_modules()) {
+    const Module* source = root.find(path);
+    if (source && source != module) module->set_training(source->is_training());
+  }
 }
 
 GraphModule::GraphModule(const GraphModule& other) : Module(other), graph_(other.graph_->clone()) {}

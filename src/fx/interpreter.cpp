@@ -125,6 +125,29 @@ Value Interpreter::read_attribute(const Node& node) {
   return *attribute;
 }
 
+namespace {
+
+/// Looking at shapes must not move batch-norm statistics or draw random numbers.
+template <class Run>
+void run_in_eval_mode(Module& module, const Run& run) {
+  std::vector<std::pair<Module*, bool>> modes;
+  for (const auto& [path, part] : module.named_modules())
+    modes.emplace_back(part, part->is_training());
+  const auto restore = [&modes] {
+    for (const auto& [part, training] : modes) part->set_training(training);
+  };
+  module.eval();
+  try {
+    run();
+  } catch (...) {
+    restore();
+    throw;
+  }
+  restore();
+}
+
+}  // namespace
+
 void record_shapes(GraphModule& module, std::vector<Value> inputs) {
   std::unordered_map<const Node*, TensorInfo> seen;
   Interpreter interpreter(module, RunMode::Inference);
@@ -133,7 +156,7 @@ void record_shapes(GraphModule& module, std::vector<Value> inputs) {
                           const at::Tensor& tensor = value.get<at::Tensor>();
                           seen[&node] = {tensor.sizes().vec(), tensor.scalar_type()};
                         }});
-  interpreter.run(std::move(inputs));
+  run_in_eval_mode(module, [&] { interpreter.run(std::move(inputs)); });
   for (Node& node : module.graph().nodes()) {
     const auto it = seen.find(&node);
     node.set_tensor_info(it == seen.end() ? std::nullopt : std::optional(it->second));

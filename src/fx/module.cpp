@@ -33,11 +33,6 @@ void put(torch::OrderedDict<std::string, T>& items, const std::string& name, T v
   }
 }
 
-void check_name(const std::string& name, const std::string& type) {
-  SPARSEBIT_CHECK(!name.empty() && name.find('.') == std::string::npos, InvalidArgument, type,
-                  ": a name inside a module cannot be empty or contain '.', got '", name, "'");
-}
-
 }  // namespace
 
 std::pair<std::string, std::string> split_path(std::string_view path) {
@@ -72,8 +67,22 @@ Value Module::forward(const Args& in) {
   return run_kernel(*spelling->op, bind_module(*this, *spelling, in));
 }
 
+/// A name means one thing in a module: it cannot be a child and a parameter at once.
+void Module::check_name(const std::string& name, const std::string& kind) const {
+  SPARSEBIT_CHECK(!name.empty() && name.find('.') == std::string::npos, InvalidArgument, type_,
+                  ": a name inside a module cannot be empty or contain '.', got '", name, "'");
+  const auto check = [&](const auto& items) {
+    SPARSEBIT_CHECK(items.key_description() == kind || !items.contains(name), InvalidArgument,
+                    type_, ": the name '", name, "' is taken by its ", items.key_description());
+  };
+  check(children_);
+  check(parameters_);
+  check(buffers_);
+  check(attributes_);
+}
+
 Module& Module::add_module(const std::string& name, ModulePtr child) {
-  check_name(name, type_);
+  check_name(name, children_.key_description());
   SPARSEBIT_CHECK(child, InvalidArgument, type_, ": the child '", name, "' is null");
   Module& added = *child;
   put(children_, name, std::move(child));
@@ -141,19 +150,19 @@ std::vector<std::pair<std::string, Module*>> Module::named_modules(Duplicates du
 }
 
 void Module::add_parameter(const std::string& name, at::Tensor value, Grad grad) {
-  check_name(name, type_);
+  check_name(name, parameters_.key_description());
   const bool differentiable = value.defined() && value.is_floating_point() && value.is_leaf();
   if (grad == Grad::Required && differentiable) value.requires_grad_();
   put(parameters_, name, std::move(value));
 }
 
 void Module::add_buffer(const std::string& name, at::Tensor value) {
-  check_name(name, type_);
+  check_name(name, buffers_.key_description());
   put(buffers_, name, std::move(value));
 }
 
 void Module::set_attribute(const std::string& name, Value value) {
-  check_name(name, type_);
+  check_name(name, attributes_.key_description());
   put(attributes_, name, std::move(value));
 }
 

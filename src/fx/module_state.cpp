@@ -12,27 +12,21 @@
 namespace sparsebit::fx {
 namespace {
 
-/// Converts each distinct tensor once, so that shared tensors stay shared.
-class TensorMapper {
+/// Copies each distinct tensor once, so that shared tensors stay shared.
+class TensorCloner {
  public:
-  explicit TensorMapper(std::function<at::Tensor(const at::Tensor&)> convert)
-      : convert_(std::move(convert)) {}
-
   at::Tensor operator()(const at::Tensor& tensor) {
     if (!tensor.defined()) return tensor;
-    const auto [it, is_new] = converted_.try_emplace(tensor.unsafeGetTensorImpl());
-    if (is_new) {
-      originals_.push_back(tensor);  // keeps the address taken while it serves as a key
-      it->second = convert_(tensor.detach());
-      if (tensor.requires_grad()) it->second.requires_grad_();
+    at::Tensor& copy = copies_[tensor.unsafeGetTensorImpl()];
+    if (!copy.defined()) {
+      copy = tensor.detach().clone();
+      if (tensor.requires_grad()) copy.requires_grad_();
     }
-    return it->second;
+    return copy;
   }
 
  private:
-  std::function<at::Tensor(const at::Tensor&)> convert_;
-  std::unordered_map<const c10::TensorImpl*, at::Tensor> converted_;
-  std::vector<at::Tensor> originals_;
+  std::unordered_map<const c10::TensorImpl*, at::Tensor> copies_;
 };
 
 std::string join_path(const std::string& prefix, const std::string& name) {
@@ -132,11 +126,19 @@ void Module::set_tensor(std::string_view path, at::Tensor value) {
 }
 
 void Module::convert_tensors(const std::function<at::Tensor(const at::Tensor&)>& convert) {
-  TensorMapper map(convert);
-  for (const auto& [path, module] : named_modules()) {
-    for (NamedTensors* tensors : {&module->parameters_, &module->buffers_}) {
-      for (auto& item : *tensors) item.value() = map(item.value());
-    }
+  const auto convert_in_place = [&convert](at::Tensor tensor) {
+    const at::Tensor converted = convert(tensor.detach());
+    const bool changed =
+        converted.dtype() != tensor.dtype() || converted.device() != tensor.device();
+    if (changed) tensor.set_data(converted);
+  };
+  std::unordered_set<const c10::TensorImpl*> done;
+  const NamedTensors tensors = state_dict();
+  for (const auto& item : tensors) {
+    const at::Tensor& tensor = item.value();
+    if (!done.insert(tensor.unsafeGetTensorImpl()).second) continue;
+    if (tensor.grad().defined()) convert_in_place(tensor.grad());
+    convert_in_place(tensor);
   }
 }
 
@@ -161,17 +163,16 @@ class ModuleCloner {
     ModulePtr& copy = copies_[&module];
     if (copy) return copy;
     copy = module.shallow_copy();
-    const ModulePtr result = copy;  // `copy` may move when children are added to the map
-    for (NamedTensors* tensors : {&result->parameters_, &result->buffers_}) {
+    for (NamedTensors* tensors : {&copy->parameters_, &copy->buffers_}) {
       for (auto& item : *tensors) item.value() = copy_tensor_(item.value());
     }
-    for (auto& item : result->children_) item.value() = (*this)(*item.value());
-    return result;
+    for (auto& item : copy->children_) item.value() = (*this)(*item.value());
+    return copy;
   }
 
  private:
   std::unordered_map<const Module*, ModulePtr> copies_;
-  TensorMapper copy_tensor_{[](const at::Tensor& t) { return t.clone(); }};
+  TensorCloner copy_tensor_;
 };
 
 ModulePtr Module::clone() const { return ModuleCloner()(*this); }

@@ -26,13 +26,23 @@ class Parser {
   std::unique_ptr<Graph> parse(std::string_view text) {
     for (int line = 1; !text.empty(); ++line) {
       const size_t end = std::min(text.find('\n'), text.size());
-      parse_line(trim(text.substr(0, end)), "line " + std::to_string(line));
+      parse_located_line(trim(text.substr(0, end)), "line " + std::to_string(line));
       text.remove_prefix(std::min(end + 1, text.size()));
     }
     return std::move(graph_);
   }
 
  private:
+  /// Errors about a value's content know no position; they get the line.
+  void parse_located_line(std::string_view line, const std::string& where) {
+    try {
+      parse_line(line, where);
+    } catch (Error& e) {
+      if (e.details().where.empty()) e.add_context("in " + where);
+      throw;
+    }
+  }
+
   void parse_line(std::string_view line, const std::string& where) {
     if (line.empty() || line.starts_with("#") || line == "graph:" || line == "graph():") return;
     const auto lookup = [this](std::string_view name) -> std::optional<Value> {
@@ -55,7 +65,7 @@ class Parser {
     reader.expect("=");
     Node& node = parse_definition(reader, name);
     expect_end(reader);
-    SPARSEBIT_CHECK(node.name() == name, InvalidArgument, where, ": '", name,
+    SPARSEBIT_CHECK(node.name() == name, InvalidArgument, "'", name,
                     "' cannot be a node name: it is taken or reserved");
     nodes_.emplace(name, &node);
   }

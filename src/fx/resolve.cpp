@@ -1,6 +1,6 @@
 #include "sparsebit/fx/resolve.h"
 
-#include "sparsebit/core/error.h"
+#include "sparsebit/core/error_context.h"
 
 #include <ATen/ATen.h>
 
@@ -45,8 +45,11 @@ bool is_true(const Value& value) { return value.is_bool() && value.get<bool>(); 
 
 const Spelling* find_spelling(const Node& node, const Module& root) {
   switch (node.op()) {
-    case Opcode::CallFunction:
-      return operators().find(node.target());
+    case Opcode::CallFunction: {
+      const Spelling* found = operators().find(node.target());
+      const bool is_function = found && found->form && !node.target().starts_with("Tensor.");
+      return is_function ? found : nullptr;
+    }
     case Opcode::CallMethod:
       return operators().find("Tensor." + node.target());
     case Opcode::CallModule: {
@@ -80,21 +83,20 @@ Args bind_module(const Module& module, const Spelling& spelling, const Args& in)
 std::optional<OperatorCall> resolve(const Node& node, const Module& root) {
   const Spelling* spelling = find_spelling(node, root);
   if (!spelling) return std::nullopt;
-  try {
-    if (!spelling->module)
+  const auto read = [&] {
+    if (spelling->form)
       return OperatorCall{spelling->op, bind_call(*spelling, node.args(), node.kwargs())};
     const ModulePtr module = root.find_module(node.target());
     const Args in = module->bind(node.args(), node.kwargs());
     return OperatorCall{spelling->op, bind_module(*module, *spelling, in)};
-  } catch (const Error& e) {
-    throw Error(ErrorKind::InvalidModel, {.what = e.what(), .where = "node '" + node.name() + "'"});
-  }
+  };
+  return with_context(read, [&] { return "at node '" + node.name() + "'"; });
 }
 
 bool mutates_input(const Node& node, const Module& root) {
   const Spelling* spelling = find_spelling(node, root);
   if (!spelling) return false;
-  if (spelling->inplace || spelling->op->name == "setitem") return true;
+  if (spelling->inplace || spelling->op->effect == Effect::WritesInput) return true;
   if (!spelling->op->schema.find("inplace")) return false;
   return is_true(resolve(node, root)->args["inplace"]);
 }

@@ -1,6 +1,6 @@
 #include "sparsebit/fx/tracer.h"
 
-#include "sparsebit/core/error.h"
+#include "sparsebit/core/error_context.h"
 #include "sparsebit/core/near_match.h"
 
 namespace sparsebit::fx {
@@ -48,6 +48,8 @@ std::unique_ptr<GraphModule> Tracer::trace(Module& model, const TraceOptions& op
   graph_ = std::make_unique<Graph>();
   tensor_nodes_.clear();
   constants_ = NamedTensors("constant");
+  next_constant_ = 0;
+  model_ = &model;
   scope_.clear();
   error_located_ = false;
   index_model(model);
@@ -57,7 +59,8 @@ std::unique_ptr<GraphModule> Tracer::trace(Module& model, const TraceOptions& op
     graph_->output(to_argument(run_forward(model, "", inputs)));
   }
   // The constants join the model's tree only in the result: the model itself is left as it was.
-  Module sources("", Schema());
+  Module sources(model.type(), Schema());
+  sources.set_training(model.is_training());
   for (const auto& item : model.children()) sources.add_module(item.key(), item.value());
   for (const auto& item : model.own_parameters()) {
     sources.add_parameter(item.key(), item.value(), Grad::AsGiven);
@@ -65,7 +68,6 @@ std::unique_ptr<GraphModule> Tracer::trace(Module& model, const TraceOptions& op
   for (const auto& item : model.own_buffers()) sources.add_buffer(item.key(), item.value());
   for (const auto& item : constants_) sources.add_buffer(item.key(), item.value().detach());
   auto result = std::make_unique<GraphModule>(sources, std::move(graph_), model.type());
-  result->train(model.is_training());
   preserve(model, *result, options);
   return result;
 }
@@ -124,17 +126,26 @@ Value Tracer::run_forward(Module& module, const std::string& path, const Args& i
     scope_ = std::move(outer);
     return result;
   } catch (Error& e) {
-    if (!std::exchange(error_located_, true)) {
-      e.add_context("while tracing " + location(path, module.type()));
-      if (e.kind() == ErrorKind::DataDependent) {
-        e.add_context(path.empty()
-                          ? "decide it outside of forward, or fix the input with concrete_args"
-                          : "to keep that module as one opaque step, add '" + path +
-                                "' to SKIP_TRACE_MODULES (--skip '" + path + "')");
-      }
-    }
+    locate(e, path, module.type());
     throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {  // of libtorch, or a wrong access in a model
+    Error error(ErrorKind::InvalidArgument, message_of(e));
+    locate(error, path, module.type());
+    throw error;
   }
+}
+
+/// Says in which module it happened, once: the innermost one knows best.
+void Tracer::locate(Error& error, const std::string& path, const std::string& type) {
+  if (std::exchange(error_located_, true)) return;
+  error.add_context("while tracing " + location(path, type));
+  if (error.kind() != ErrorKind::DataDependent) return;
+  error.add_context(path.empty()
+                        ? "decide it outside of forward, or fix the input with concrete_args"
+                        : "to keep that module as one opaque step, add '" + path +
+                              "' to SKIP_TRACE_MODULES (--skip '" + path + "')");
 }
 
 Value Tracer::record(Opcode op, std::string target, std::vector<Value> args, Kwargs kwargs) {
@@ -153,13 +164,22 @@ Value Tracer::tensor_node(const at::Tensor& tensor) {
     if (known != tensor_paths_.end()) {
       path = known->second;
     } else {
-      path = "_tensor_constant" + std::to_string(constants_.size());
+      path = constant_name();
       constants_.insert(path, tensor);  // held, so that its address stays taken while it is a key
     }
     node = &graph_->get_attr(path);
     node->set_module_path(scope_);
   }
   return node;
+}
+
+/// A re-traced graph has constants of its own, whose names are taken.
+std::string Tracer::constant_name() {
+  std::string name;
+  do {
+    name = "_tensor_constant" + std::to_string(next_constant_++);
+  } while (model_->find_tensor(name) || model_->find_attribute(name) || model_->find_module(name));
+  return name;
 }
 
 /// Tensors become get_attr nodes wherever they stand in an argument.

@@ -94,6 +94,8 @@ class HeaderReader {
       return json::parse(text, on_event);
     } catch (const json::parse_error& e) {
       fail({.what = c10::str("the header is not valid JSON (at byte ", e.byte, " of it)")});
+    } catch (const json::exception&) {  // a number too large for any type, among others
+      fail({.what = "the header is not valid JSON"});
     }
   }
 

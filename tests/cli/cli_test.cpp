@@ -23,13 +23,15 @@ TEST(Cli, HelpHasExamples) {
 }
 
 TEST(Cli, BadUsageIsExitCodeTwo) {
-  for (const std::vector<const char*>& args :
-       std::vector<std::vector<const char*>>{{},
-                                             {"unknown"},
-                                             {"inspect"},
-                                             {"inspect", "zoo:resnet18", "--nope"},
-                                             {"inspect", "zoo:resnet18", "--format", "xml"},
-                                             {"inspect", "zoo:resnet18", "--threads", "-1"}}) {
+  for (const std::vector<const char*>& args : std::vector<std::vector<const char*>>{
+           {},
+           {"unknown"},
+           {"inspect"},
+           {"inspect", "zoo:resnet18", "--nope"},
+           {"inspect", "zoo:resnet18", "--format", "xml"},
+           {"inspect", "zoo:resnet18", "--threads", "-1"},
+           {"inspect", "zoo:resnet18", "--seed=-1"},
+           {"inspect", "zoo:resnet18", "--seed", "99999999999999999999"}}) {
     const Result result = run_command(args);
     EXPECT_EQ(result.code, 2);
     EXPECT_NE(result.err, "");

@@ -86,6 +86,32 @@ TEST(DeadCode, InPlaceModulesOnNeededValuesStay) {
   EXPECT_TRUE(eliminate_dead_code(module).empty());
 }
 
+TEST(DeadCode, WritesThroughListsAndToStateStay) {
+  GraphModule module(parse_graph(R"(
+      %x = input()
+      %a = torch.neg(%x)
+      %b = torch.abs(%x)
+      %pair = tuple([%a, %b])
+      %second = operator.getitem(%pair, 1)
+      %write = %second.add_(1)
+      %counter = self.counter
+      %count = %counter.add_(1)
+      %checked = torch._assert(True, 'fine')
+      return %b)"),
+                     "Model");
+  module.add_buffer("counter", at::zeros({1}));
+  EXPECT_TRUE(eliminate_dead_code(module).empty());
+  EXPECT_EQ(module(at::ones({1})).tensor().item<float>(), 2.f);
+  EXPECT_EQ(module.find_tensor("counter")->item<float>(), 1.f);
+}
+
+TEST(DeadCode, LongDeadChainsOfWritesAreFast) {
+  std::string text = "%x = input()\n%n0 = torch.neg(%x)\n";
+  for (int i = 1; i <= 20000; ++i) text += c10::str("%n", i, " = %n", i - 1, ".add_(1)\n");
+  GraphModule module(parse_graph(text + "return %x"), "Model");
+  EXPECT_EQ(eliminate_dead_code(module).nodes.size(), 20001u);
+}
+
 TEST(DeadCode, AGraphWithoutOutputIsAnError) {
   GraphModule module(parse_graph("%x = input()"), "Model");
   EXPECT_THAT([&] { eliminate_dead_code(module); },

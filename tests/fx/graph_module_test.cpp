@@ -3,6 +3,7 @@
 #include "sparsebit/core/error.h"
 #include "sparsebit/fx/parser.h"
 #include "sparsebit/fx/printer.h"
+#include "sparsebit/nn/containers.h"
 #include "sparsebit/nn/layers.h"
 
 #include <ATen/ATen.h>
@@ -49,6 +50,17 @@ TEST(GraphModule, FrozenParametersStayFrozen) {
   at::Tensor(*example.root.find_tensor("head.bias")).requires_grad_(false);
   const GraphModule module(example.root, example_graph(), "Model");
   EXPECT_FALSE(module.find_tensor("head.bias")->requires_grad());
+}
+
+TEST(GraphModule, OwnersAreTakenWhatIsUsedFirst) {
+  Example example;
+  example.root.set_module("pair",
+                          std::make_shared<nn::Sequential>(std::vector<ModulePtr>{nn::ReLU()}));
+  GraphModule module(
+      example.root,
+      parse_graph("%x = input()\n%a = self.pair.0(%x)\n%b = self.pair(%a)\nreturn %b"), "Model");
+  EXPECT_EQ(module.find_module("pair"), example.root.find_module("pair"));
+  EXPECT_EQ(module(at::ones({1})).tensor().item<float>(), 1.f);
 }
 
 TEST(GraphModule, MissingTargetsAreNamed) {

@@ -85,6 +85,20 @@ TEST(Graph, InsertionPointSurvivesTheErasureOfItsNode) {
   EXPECT_EQ(last.previous()->name(), "fresh");
 }
 
+TEST(Graph, OuterInsertionPointsSurviveErasureToo) {
+  Graph graph;
+  Node& x = graph.placeholder("x");
+  Node& dead = graph.call_function("dead", {x});
+  Node& last = graph.call_function("last", {x});
+  const auto outer = graph.inserting_before(dead);
+  {
+    const auto inner = graph.inserting_before(last);
+    graph.erase(dead);
+  }
+  graph.call_function("fresh", {x});
+  EXPECT_THAT(names(graph), ElementsAre("x", "fresh", "last"));
+}
+
 TEST(Graph, ReplaceAllUsesKeepsTheReplacementsOwnUse) {
   const auto graph = parse_graph(R"(
       %x = input()
@@ -129,6 +143,14 @@ TEST(Graph, NodesOfOtherGraphsAreRefused) {
   Node& foreign = two.placeholder("z");
   EXPECT_THAT([&] { y.replace_input_with(x, foreign); },
               ThrowsMessage<Error>("node 'z' belongs to another graph than 'neg'"));
+  EXPECT_THAT([&] { (void)one.inserting_before(foreign); },
+              ThrowsMessage<Error>("node 'z' belongs to another graph"));
+  Node& stray = one.call_function("f", {foreign});
+  EXPECT_THAT([&] { one.sort_topologically(); },
+              ThrowsMessage<Error>("node 'z' belongs to another graph"));
+  one.erase(stray);
+  EXPECT_THAT([&] { one.merge(one, std::vector<Value>{1}); },
+              ThrowsMessage<Error>("a graph cannot be merged into itself; clone it"));
   EXPECT_THAT([&] { one.erase(foreign); },
               ThrowsMessage<Error>("node 'z' belongs to another graph"));
 }

@@ -101,6 +101,25 @@ TEST(Module, ToKeepsSharingAndSkipsIntegers) {
               ThrowsMessage<Error>("a model can be converted to floating types only, got int32"));
 }
 
+TEST(Module, ToKeepsTheTensorObjectsAndTheirGradients) {
+  Tied model;
+  const at::Tensor weight = *model.find_tensor("a.weight");
+  model(at::ones({1, 3})).tensor().sum().backward();
+  model.to(at::kFloat);
+  EXPECT_TRUE(weight.grad().defined());
+  model.to(at::kDouble);
+  EXPECT_TRUE(model.find_tensor("a.weight")->is_same(weight));
+  EXPECT_EQ(weight.grad().scalar_type(), at::kDouble);
+}
+
+TEST(Module, ANameMeansOneThing) {
+  Tied model;
+  EXPECT_THAT([&] { model.add_parameter("a", at::ones({1})); },
+              ThrowsMessage<Error>("Tied: the name 'a' is taken by its module"));
+  EXPECT_THAT([&] { model.add_buffer("level", at::ones({1})); },
+              ThrowsMessage<Error>("Tied: the name 'level' is taken by its attribute"));
+}
+
 TEST(Module, TrainReachesEveryChild) {
   Tied model;
   EXPECT_TRUE(model.find("c")->is_training());

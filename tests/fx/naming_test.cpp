@@ -59,6 +59,13 @@ TEST(Naming, PythonsWordsAreAvoided) {
   EXPECT_EQ(names.unique("size"), "size");
 }
 
+TEST(Naming, ManyRequestsOfANumberedNameAreFast) {
+  Namespace names;
+  std::string last;
+  for (int i = 0; i < 200000; ++i) last = names.unique("layers.1");
+  EXPECT_EQ(last, "layers_200000");
+}
+
 TEST(Naming, HugeNumbersInNamesAreKept) {
   Namespace names;
   EXPECT_EQ(names.unique("x_99999999999999999999999"), "x_99999999999999999999999");

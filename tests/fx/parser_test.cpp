@@ -82,15 +82,17 @@ TEST(Parser, ErrorsNameLineAndColumn) {
        "'nearest)'"},
       {"%x = torch.neg('a)",
        "line 1: cannot read the text at column 19; expected a closing ', found the end"},
-      {"%x = input()\n%x = input()", "line 2: 'x' cannot be a node name: it is taken or reserved"},
-      {"%max = input()", "line 1: 'max' cannot be a node name: it is taken or reserved"},
+      {"%x = input()\n%x = input()",
+       "'x' cannot be a node name: it is taken or reserved\n  in line 2"},
+      {"%max = input()", "'max' cannot be a node name: it is taken or reserved\n  in line 1"},
       {"%x = call_module[target=a(args=())",
        "line 1: cannot read the text at column 25; expected ']', found 'a(args=())'"},
       {"%x = f(tensor(<float32[64, 3]>))",
        "line 1: cannot read the text at column 15; expected the elements of the tensor; large ones "
        "are "
        "not written out, found '<float32[64, 3]>))'"},
-      {"%x = f(tensor([[1], [2, 3]], dtype=torch.int64))", "tensor(...) rows have unequal lengths"},
+      {"%x = f(tensor([[1], [2, 3]], dtype=torch.int64))",
+       "tensor(...) rows have unequal lengths\n  in line 1"},
   };
   for (const auto& [text, message] : cases) EXPECT_EQ(message_of(text), message);
 }

@@ -46,10 +46,20 @@ TEST(Resolve, OtherNodesAreNotOperators) {
 
 TEST(Resolve, ArgumentsThatDoNotFitNameTheNode) {
   GraphModule module(parse_graph("%x = input()\n%y = torch.relu(%x, 1, 2, 3)\nreturn %y"), "Model");
-  EXPECT_THAT([&] { resolve(*module.graph().find("y"), module); },
-              ThrowsMessage<Error>(
-                  "node 'y': takes at most 2 positional arguments, got 4; the signature is "
-                  "(input, inplace=False)\n  in a call of torch.relu"));
+  EXPECT_THAT(
+      [&] { resolve(*module.graph().find("y"), module); },
+      ThrowsMessage<Error>("takes at most 2 positional arguments, got 4; the signature is "
+                           "(input, inplace=False)\n  in a call of torch.relu\n  at node 'y'"));
+}
+
+TEST(Resolve, ModuleTypesAndMethodsAreNotFunctions) {
+  GraphModule module(
+      parse_graph("%x = input()\n%y = torch.nn.ReLU(%x)\n%z = Tensor.relu_(%x)\nreturn (%y, %z)"),
+      "Model");
+  for (const char* name : {"y", "z"}) {
+    EXPECT_FALSE(resolve(*module.graph().find(name), module));
+    EXPECT_FALSE(mutates_input(*module.graph().find(name), module));
+  }
 }
 
 TEST(Resolve, MutationIsSeenInEveryForm) {

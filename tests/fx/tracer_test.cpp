@@ -240,6 +240,56 @@ TEST(Tracer, DataDependentControlFlowNamesTheModule) {
               ThrowsMessage<Error>(HasSubstr("while tracing the model itself (Branching)")));
 }
 
+class Comparing : public nn::Module {
+ public:
+  Comparing() : Module("Comparing", "x") {}
+  Value forward(const Args& in) override { return nn::size(in["x"], 0) == 1 ? in["x"] : -in["x"]; }
+};
+
+class Failing : public nn::Module {
+ public:
+  Failing() : Module("Failing", "x") {}
+  Value forward(const Args&) override { return at::ones({2}) + at::ones({3}); }
+};
+
+TEST(Tracer, ComparingTracedValuesIsAnError) {
+  Comparing model;
+  EXPECT_THAT(
+      [&] { Tracer().trace(model); },
+      ThrowsMessage<Error>(HasSubstr("the model asks for a comparison while it is traced")));
+}
+
+TEST(Tracer, ErrorsOfLibtorchNameTheModule) {
+  Failing model;
+  EXPECT_THAT([&] { Tracer().trace(model); },
+              ThrowsMessage<Error>(HasSubstr("\n  while tracing the model itself (Failing)")));
+}
+
+TEST(Tracer, FrozenModulesKeepTheirMode) {
+  Model model;
+  model.train();
+  model.find("backbone.bn1")->eval();
+  const auto traced = Tracer().trace(model);
+  EXPECT_TRUE(traced->is_training());
+  EXPECT_TRUE(model.is_training());
+  EXPECT_FALSE(model.find("backbone.bn1")->is_training());
+  EXPECT_FALSE(traced->find("backbone.bn1")->is_training());
+  EXPECT_TRUE(traced->find("backbone")->is_training());
+}
+
+TEST(Tracer, ConstantsOfARetracedGraphAreNotOverwritten) {
+  Everything model;
+  const auto once = Tracer().trace(model, {.concrete_args = {{"mask", None()}}, .preserve = {}});
+  const auto point = once->graph().inserting_after(*once->graph().find("add_1"));
+  Node& more =
+      once->graph().call_function("torch.add", {*once->graph().find("add_1"), at::full({3}, 7.f)});
+  once->graph().find("add_1")->replace_all_uses_with(more);
+  const auto twice = Tracer().trace(*once);
+  const at::Tensor x = at::ones({4, 3});
+  EXPECT_TRUE(at::equal((*twice)(x).items()[0].tensor(), (*once)(x).items()[0].tensor()))
+      << to_text(twice->graph());
+}
+
 class Stray : public nn::Module {
  public:
   Stray() : Module("Stray", "x") {}

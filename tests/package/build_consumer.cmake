@@ -12,5 +12,7 @@ run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${WORK}/build -DCMAKE_PREFIX_PATH=
     -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Release)
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${WORK}/build/use_package)
-message("${output}")
+if(NOT output MATCHES "ResNet has [0-9]+ nodes")
+  message(FATAL_ERROR "unexpected output: ${output}")
+endif()
 run(${WORK}/prefix/bin/sparsebit --version)

@@ -58,7 +58,8 @@ INSTANTIATE_TEST_SUITE_P(Models, Zoo,
                                          "resnet20", "resnet50", "yolo"),
                          [](const auto& info) { return std::string(info.param); });
 
-// golden/*.txt are what torch.fx itself traces from torchvision's models (scripts/make_fx_golden.py).
+// golden/*.txt are what torch.fx itself traces from torchvision's models
+// (scripts/make_fx_golden.py).
 TEST(Zoo, GraphsEqualThoseOfTorchFx) {
   for (const char* name : {"resnet18", "resnet50", "mobilenet_v2"}) {
     const Example example = make(name);

@@ -18,7 +18,8 @@ struct DeadCode {
 };
 
 /// Erases every node the output does not depend on. A node that changes a value in place counts as
-/// needed when that value is. Dropping inputs shrinks the signature of forward.
+/// needed when that value, or one that may share memory with it, is needed or belongs to the model;
+/// so do checks such as torch._assert. Dropping inputs shrinks the signature of forward.
 DeadCode eliminate_dead_code(GraphModule& module, UnusedInputs unused_inputs = UnusedInputs::Keep);
 
 }  // namespace sparsebit::fx

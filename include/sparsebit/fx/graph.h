@@ -39,13 +39,12 @@ class Graph {
   class [[nodiscard]] InsertPoint {
    public:
     InsertPoint(Graph& graph, std::list<Node>::iterator position);
-    ~InsertPoint();
+    ~InsertPoint() { graph_.insert_points_.pop_back(); }
     InsertPoint(const InsertPoint&) = delete;
     InsertPoint& operator=(const InsertPoint&) = delete;
 
    private:
     Graph& graph_;
-    std::list<Node>::iterator previous_;
   };
   InsertPoint inserting_before(Node& node);
   InsertPoint inserting_after(Node& node);
@@ -64,8 +63,8 @@ class Graph {
   Node* output_node();
   const Node* output_node() const;
 
-  /// Puts producers before their users again, moving as few nodes as possible: an order that is
-  /// right already stays. Throws InvalidModel on a cycle.
+  /// Puts producers before their users again; an order that is right already stays. Throws
+  /// InvalidModel on a cycle.
   void sort_topologically();
 
   std::unique_ptr<Graph> clone() const;
@@ -81,9 +80,10 @@ class Graph {
  private:
   friend class Node;
   void touch() { ++version_; }
+  void check_owns(const Node& node) const;
 
   std::list<Node> nodes_;
-  std::list<Node>::iterator insert_point_ = nodes_.end();
+  std::vector<std::list<Node>::iterator> insert_points_ = {nodes_.end()};  // the last one counts
   Namespace names_;
   uint64_t version_ = 0;
 };

@@ -63,7 +63,8 @@ class Interpreter : public Executor {
   uint64_t planned_version_ = ~uint64_t{0};
 };
 
-/// Runs the graph once and notes on each node the shape and type of the tensor it gave.
+/// Runs the graph once, in eval mode, and notes on each node the shape and type of the tensor it
+/// gave.
 void record_shapes(GraphModule& module, std::vector<Value> inputs);
 
 }  // namespace sparsebit::fx

@@ -1,8 +1,7 @@
 #pragma once
 
+#include "sparsebit/core/named_tensors.h"
 #include "sparsebit/fx/ops/schema.h"
-
-#include <torch/ordered_dict.h>
 
 #include <concepts>
 #include <functional>
@@ -15,9 +14,10 @@
 
 namespace sparsebit::fx {
 
+using sparsebit::NamedTensors;
+
 class Module;
 using ModulePtr = std::shared_ptr<Module>;  // shared: one module may stand at several paths
-using NamedTensors = torch::OrderedDict<std::string, at::Tensor>;
 
 /// Whether a parameter that is added starts to require gradients.
 enum class Grad { Required, AsGiven };
@@ -114,8 +114,11 @@ class Module {
 
   bool is_training() const { return training_; }
   void train(bool on = true);
+  /// As train(), but for this module alone, not its children.
+  void set_training(bool on) { training_ = on; }
   void eval() { train(false); }
-  /// Moves or converts parameters and buffers; a dtype applies to floating ones. Sharing is kept.
+  /// Moves or converts parameters, their gradients, and buffers; a dtype applies to floating ones.
+  /// The tensor objects stay the same, so whoever shares them sees the change.
   void to(at::Device device);
   void to(at::ScalarType dtype);
   void zero_grad();
@@ -141,6 +144,7 @@ class Module {
 
  private:
   friend class ModuleCloner;
+  void check_name(const std::string& name, const std::string& kind) const;
   template <class Visit>
   void visit_tensors(const std::string& prefix, NamedTensors Module::*member,
                      const Visit& visit) const;

@@ -25,8 +25,12 @@ class Namespace {
   bool contains(const std::string& name) const { return used_.contains(name); }
 
  private:
+  /// Free numbers of one base, as a forest in which a taken number points to a later one.
+  using NextNumber = std::unordered_map<int64_t, int64_t>;
+  static int64_t free_number(NextNumber& next, int64_t number);
+
   std::unordered_set<std::string> used_;
-  std::unordered_map<std::string, int64_t> taken_run_;  // by base: base_1 .. base_<run> are taken
+  std::unordered_map<std::string, NextNumber> next_by_base_;
 };
 
 }  // namespace sparsebit::fx

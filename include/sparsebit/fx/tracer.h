@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sparsebit/core/error.h"
 #include "sparsebit/fx/graph_module.h"
 
 #include <map>
@@ -49,13 +50,17 @@ class Tracer {
   Value run_forward(Module& module, const std::string& path, const Args& in);
   std::vector<Value> make_inputs(const Schema& signature, const TraceOptions& options);
   Value to_argument(const Value& value);
+  std::string constant_name();
+  void locate(Error& error, const std::string& path, const std::string& type);
   void preserve(const Module& model, GraphModule& result, const TraceOptions& options) const;
 
+  const Module* model_ = nullptr;
   std::unique_ptr<Graph> graph_;
   std::unordered_map<const Module*, std::string> module_paths_;
   std::unordered_map<const c10::TensorImpl*, std::string> tensor_paths_;
   std::unordered_map<const c10::TensorImpl*, Node*> tensor_nodes_;
   NamedTensors constants_;
+  int64_t next_constant_ = 0;
   std::string scope_;           // path of the module whose forward is running
   bool error_located_ = false;  // the innermost module has added its frame
 };

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
-#include <torch/ordered_dict.h>
+#include "sparsebit/core/named_tensors.h"
 
 #include <filesystem>
 #include <map>
@@ -9,8 +8,7 @@
 
 namespace sparsebit::io {
 
-/// Tensors by name, in the order they were added.
-using NamedTensors = torch::OrderedDict<std::string, at::Tensor>;
+using sparsebit::NamedTensors;
 
 /// What a safetensors file holds.
 struct SafetensorsFile {

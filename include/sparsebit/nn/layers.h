@@ -6,7 +6,8 @@
 
 namespace sparsebit::nn {
 
-/// A layer of torch.nn with the constructor arguments torch documents, options by name:
+/// A layer of torch.nn with the constructor arguments torch documents (but for device and dtype:
+/// call to() on the model), options by name:
 ///
 ///     nn::Conv2d(3, 64, 7, {{"stride", 2}, {"padding", 3}, {"bias", false}})
 ///

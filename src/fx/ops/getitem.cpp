@@ -78,8 +78,10 @@ std::vector<size_t> slice_positions(const Slice& slice, size_t size) {
   const int64_t start = resolve(slice.start(), step > 0 ? lowest : highest);
   const int64_t stop = resolve(slice.stop(), step > 0 ? highest : lowest);
   std::vector<size_t> positions;
-  for (int64_t i = start; step > 0 ? i < stop : i > stop; i += step) {
+  int64_t i = start;
+  while (step > 0 ? i < stop : i > stop) {
     positions.push_back(static_cast<size_t>(i));
+    if (__builtin_add_overflow(i, step, &i)) break;
   }
   return positions;
 }
@@ -147,6 +149,7 @@ void add_getitem_operators(OperatorTable& table) {
   table.add({.name = "setitem",
              .schema = "input, index, value",
              .forms = {"operator.setitem"},
+             .effect = Effect::WritesInput,
              .kernel = setitem});
 }
 

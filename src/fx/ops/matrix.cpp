@@ -85,6 +85,7 @@ void add_products(OperatorTable& table) {
   table.add({.name = "einsum",
              .schema = "equation, *operands",
              .forms = {"torch.einsum"},
+             .view = true,
              .kernel = [](const Args& a) -> Value {
                return at::einsum(a.text("equation"), a.tensors("operands"));
              }});

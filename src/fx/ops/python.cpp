@@ -5,6 +5,7 @@
 #include "sparsebit/core/near_match.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -111,6 +112,7 @@ Value range(const Args& a) {
                                  static_cast<double>(step));
   SPARSEBIT_CHECK(count <= kLongest, InvalidArgument, "range() of more than ", kLongest,
                   " numbers");
+  if (count <= 0) return List();
   List numbers;
   for (int64_t i = 0; i < static_cast<int64_t>(count); ++i)
     numbers.items.emplace_back(start + i * step);
@@ -133,14 +135,32 @@ Value add_values(const Value& x, const Value& y) {
                                         : python::add(x, y);
 }
 
-/// Python rounds halves to even, and to an int unless digits are given.
+/// Rounds an int to a multiple of 10^digits, halves to even.
+int64_t round_to_power_of_ten(int64_t number, int64_t digits) {
+  constexpr int64_t kMostDigits = 18;  // of an int64
+  if (digits > kMostDigits) return 0;
+  int64_t unit = 1;
+  for (int64_t i = 0; i < digits; ++i) unit *= 10;
+  const int64_t quotient = number / unit, rest = number % unit;
+  const int64_t twice = std::abs(rest) * 2;  // |rest| < 10^18, so this fits
+  const bool away = twice > unit || (twice == unit && quotient % 2 != 0);
+  return (quotient + (away ? (number < 0 ? -1 : 1) : 0)) * unit;
+}
+
+/// Python rounds halves to even, and to an int unless digits are given. It rounds the decimal
+/// expansion, not the product with a power of ten: round(1.115, 2) is 1.11.
 Value round_number(const Args& a) {
   const Value& v = a["number"];
-  const double scale =
-      std::pow(10.0, static_cast<double>(a.optional_integer("ndigits").value_or(0)));
-  if (!v.is_double()) return v.to_int();
-  const double rounded = std::nearbyint(v.to_double() * scale) / scale;
-  return a.is_none("ndigits") ? Value(to_integer(rounded)) : Value(rounded);
+  const int64_t digits = a.optional_integer("ndigits").value_or(0);
+  if (!v.is_double()) {
+    return digits >= 0 ? v.to_int() : round_to_power_of_ten(v.to_int(), -digits);
+  }
+  if (a.is_none("ndigits")) return to_integer(std::nearbyint(v.to_double()));
+  constexpr int64_t kExactDigits = 300;  // more than a double has
+  if (digits > kExactDigits) return v;
+  if (digits >= 0) return std::stod(fmt::format("{:.{}f}", v.to_double(), digits));
+  const double unit = std::pow(10.0, static_cast<double>(-digits));
+  return std::nearbyint(v.to_double() / unit) * unit;
 }
 
 bool contains(const Value& container, const Value& item) {
@@ -195,10 +215,12 @@ void add_constructors(OperatorTable& table) {
   table.add({.name = "tuple",
              .schema = "input=()",
              .forms = {"tuple", "torch.Size"},
+             .view = true,
              .kernel = [](const Args& a) -> Value { return Tuple(elements(a["input"])); }});
   table.add({.name = "list",
              .schema = "input=()",
              .forms = {"list"},
+             .view = true,
              .kernel = [](const Args& a) -> Value { return List(elements(a["input"])); }});
   table.add(
       {.name = "range", .schema = "start, stop=None, step=1", .forms = {"range"}, .kernel = range});
@@ -241,6 +263,7 @@ void add_builtins(OperatorTable& table) {
   table.add({.name = "assert",
              .schema = "condition, message=''",
              .forms = {"torch._assert"},
+             .effect = Effect::Checks,
              .kernel = [](const Args& a) -> Value {
                SPARSEBIT_CHECK(python::truth(a["condition"]), InvalidArgument,
                                "the model's assertion failed: ", a.text("message"));

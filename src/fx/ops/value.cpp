@@ -5,6 +5,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 namespace sparsebit::fx {
 
 List::List(std::initializer_list<Value> values) : items(values) {}
@@ -159,10 +161,30 @@ bool Value::contains_node() const {
 }
 
 bool Value::operator==(const Value& other) const {
+  if (is_node() || other.is_node()) fail(is_node() ? *this : other, "a comparison");
+  return same_as(other);
+}
+
+namespace {
+
+bool all_same(const std::vector<Value>& a, const std::vector<Value>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Value& x, const Value& y) { return x.same_as(y); });
+}
+
+}  // namespace
+
+bool Value::same_as(const Value& other) const {
   if (data_.index() != other.data_.index()) return false;
-  if (is_sequence()) return items() == other.items();
-  if (is<Dict>()) return get<Dict>().items == other.get<Dict>().items;
-  if (is<Slice>()) return get<Slice>().bounds == other.get<Slice>().bounds;
+  if (is_sequence()) return all_same(items(), other.items());
+  if (is<Slice>()) return all_same(get<Slice>().bounds, other.get<Slice>().bounds);
+  if (is<Dict>()) {
+    const auto &mine = get<Dict>().items, &theirs = other.get<Dict>().items;
+    return std::equal(mine.begin(), mine.end(), theirs.begin(), theirs.end(),
+                      [](const auto& x, const auto& y) {
+                        return x.first == y.first && x.second.same_as(y.second);
+                      });
+  }
   if (is_tensor()) return get<at::Tensor>().is_same(other.get<at::Tensor>());
   return std::visit(
       [&](const auto& mine) {

@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -16,6 +17,10 @@ constexpr int64_t kLargestWrittenTensor = 16;
 constexpr int kDeepestNesting = 200;  // far beyond any model, far below the stack's limit
 
 using NodeText = std::function<std::string(const Node&)>;
+
+bool is_name_char(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+}
 
 std::string quote(const std::string& text) {
   std::string quoted = "'";
@@ -59,6 +64,12 @@ std::string format_tensor(const at::Tensor& tensor) {
   return fmt::format("tensor({}, dtype=torch.{})", nested_numbers(tensor.detach()), dtype);
 }
 
+/// Keys are written bare, as FX does, unless that could not be read back.
+std::string key_text(const std::string& key) {
+  const bool bare = !key.empty() && std::all_of(key.begin(), key.end(), is_name_char);
+  return bare ? key : quote(key);
+}
+
 struct Formatter {
   const NodeText& node_text;
 
@@ -78,7 +89,7 @@ struct Formatter {
   std::string operator()(const Dict& v) const {
     std::string text;
     for (const auto& [name, item] : v.items) {
-      text += (text.empty() ? "" : ", ") + name + ": " + format_value(item, node_text);
+      text += (text.empty() ? "" : ", ") + key_text(name) + ": " + format_value(item, node_text);
     }
     return "{" + text + "}";
   }
@@ -87,10 +98,6 @@ struct Formatter {
   }
   std::string operator()(Ellipsis) const { return "..."; }
 };
-
-bool is_name_char(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
-}
 
 const std::vector<std::pair<std::string_view, at::ScalarType>>& dtypes_by_name() {
   static const std::vector<std::pair<std::string_view, at::ScalarType>> table = {
@@ -292,7 +299,7 @@ Value ValueReader::read_word() {
 Value ValueReader::read_device(const std::string& type) {
   if (rest().empty() || rest()[0] != ':') return at::Device(type);
   const size_t length = std::min(rest().find_first_not_of("0123456789", 1), rest().size());
-  if (length < 2 || length > 4) fail("a device index");
+  if (length < 2 || length > 3) fail("a device index below 100");
   const std::string index(rest().substr(0, length));
   pos_ += length;
   return at::Device(type + index);

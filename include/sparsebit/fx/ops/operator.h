@@ -59,6 +59,13 @@ struct ModuleForm {
   Kwargs preset = {};
 };
 
+/// What running an operator does beyond its result, apart from `inplace` arguments.
+enum class Effect {
+  None,
+  WritesInput,  ///< always writes to its first input: operator.setitem
+  Checks,       ///< may stop the run: torch._assert
+};
+
 /// One operator of the vocabulary and all the ways to write it.
 struct Operator {
   std::string name;    ///< canonical: "conv2d", "add"; what other layers register facts under
@@ -66,7 +73,8 @@ struct Operator {
   std::vector<Form> forms = {};    ///< functions and methods; a method is "Tensor." + its name
   std::vector<Form> inplace = {};  ///< forms that preset `inplace=True`
   std::vector<ModuleForm> modules = {};
-  bool view = false;  ///< the result may share memory with the first input
+  bool view = false;  ///< the result may share memory with an input
+  Effect effect = Effect::None;
   Kernel kernel = {};
 };
 

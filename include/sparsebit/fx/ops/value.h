@@ -132,7 +132,10 @@ class Value {
   Value map_nodes(const std::function<Value(Node&)>& replace) const;
   bool contains_node() const;
 
-  /// Same kind and content; tensors are equal when they are the same tensor object.
+  /// Same kind and content; tensors and nodes are the same object.
+  bool same_as(const Value& other) const;
+  /// same_as(), but an answer about a value that is being traced is not known yet: that throws
+  /// DataDependent instead of taking a branch silently.
   bool operator==(const Value& other) const;
 
  private:
