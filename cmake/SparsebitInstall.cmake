@@ -14,7 +14,8 @@ add_library(sparsebit::sparsebit ALIAS sparsebit_all)
 install(TARGETS sparsebit RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS sparsebit_all sparsebit_flags ${modules} EXPORT sparsebit-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        PATTERN cli EXCLUDE)
 install(EXPORT sparsebit-targets NAMESPACE sparsebit::
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/sparsebit)
 

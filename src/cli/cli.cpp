@@ -3,6 +3,9 @@
 #include "cli/commands.h"
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/core/log.h"
+#include "sparsebit/core/near_match.h"
+
+#include <algorithm>
 
 namespace sparsebit::cli {
 namespace {
@@ -22,6 +25,19 @@ class LogToStream {
   LogToStream& operator=(const LogToStream&) = delete;
 };
 
+/// CLI11 would only say that a subcommand is required.
+bool is_unknown_command(CLI::App& app, const std::string& word, std::ostream& err) {
+  std::vector<std::string> known;
+  for (const CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    known.push_back(command->get_name());
+  }
+  const bool is_known = std::find(known.begin(), known.end(), word) != known.end();
+  if (word.starts_with("-") || is_known) return false;
+  err << "error: unknown command '" << word << "'" << did_you_mean(word, known)
+      << "\nRun 'sparsebit --help' for the commands.\n";
+  return true;
+}
+
 int parse_and_run(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
   CLI::App app{"Quantize, prune and deploy neural networks.", "sparsebit"};
   app.set_version_flag("--version", "sparsebit " SPARSEBIT_VERSION);
@@ -29,6 +45,7 @@ int parse_and_run(int argc, const char* const* argv, std::ostream& out, std::ost
   app.footer(
       "Example:\n  sparsebit inspect zoo:resnet18\n\n'sparsebit COMMAND --help' tells more.");
   add_inspect_command(app, out);
+  if (argc > 1 && is_unknown_command(app, argv[1], err)) return kBadUsage;
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

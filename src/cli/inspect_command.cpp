@@ -106,7 +106,7 @@ void inspect(const InspectOptions& options, std::ostream& out) {
   fx::QTracer tracer(options.skip);
   const std::unique_ptr<fx::GraphModule> traced = tracer.trace(*example.model);
   for (const std::string& pattern : tracer.unmatched_patterns()) {
-    log_warning("--skip '{}' matches no module of {}", pattern, options.model);
+    log_warning("--skip '{}' matches no module that {} calls", pattern, options.model);
   }
   // An unknown operator is carried and listed; only executing it would be an error.
   if (unknown_nodes(*traced).empty()) fx::record_shapes(*traced, std::move(example.inputs));

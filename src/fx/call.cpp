@@ -1,6 +1,7 @@
 #include "sparsebit/fx/call.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/near_match.h"
 #include "sparsebit/fx/ops/operator.h"
 #include "sparsebit/fx/tracer.h"
 
@@ -17,13 +18,16 @@ bool has_node(const std::vector<Value>& args, const Kwargs& kwargs) {
 
 Value call(Opcode op, std::string_view target, const std::string& spelling, std::vector<Value> args,
            Kwargs kwargs) {
-  if (Tracer* tracer = Tracer::current(); tracer && has_node(args, kwargs)) {
-    return tracer->record(op, std::string(target), std::move(args), std::move(kwargs));
-  }
   const bool misspelt = op == Opcode::CallFunction && target.starts_with("Tensor.");
   const Spelling* found = misspelt ? nullptr : operators().find(spelling);
-  SPARSEBIT_CHECK(found && found->form, Unsupported, "the operator '", spelling,
-                  "' is not known, so it cannot be executed");
+  if (found && !found->form) found = nullptr;
+  if (Tracer* tracer = Tracer::current(); tracer && has_node(args, kwargs)) {
+    if (found) bind_call(*found, args, kwargs);  // a call that cannot work is an error now
+    return tracer->record(op, std::string(target), std::move(args), std::move(kwargs));
+  }
+  SPARSEBIT_CHECK(found, Unsupported, "the operator '", spelling,
+                  "' is not known, so it cannot be executed",
+                  did_you_mean(spelling, operators().spellings()));
   return run_kernel(*found->op, bind_call(*found, args, kwargs));
 }
 

@@ -114,6 +114,7 @@ Value Tracer::call_module(Module& module, std::span<const Value> args, const Kwa
       " is called that is not a submodule of the traced model; add it with add_module()");
   const std::string& path = found->second;
   if (is_leaf_module(module, path) || module.is_operator()) {
+    module.bind(args, kwargs);  // a call that cannot work is an error now, not when the graph runs
     return record(Opcode::CallModule, path, {args.begin(), args.end()}, kwargs);
   }
   return run_forward(module, path, module.bind(args, kwargs));

@@ -39,6 +39,12 @@ TEST(Cli, BadUsageIsExitCodeTwo) {
   }
 }
 
+TEST(Cli, UnknownCommandsAreSuggested) {
+  EXPECT_EQ(run_command({"inspec", "zoo:resnet18"}).err,
+            "error: unknown command 'inspec'; did you mean 'inspect'?\n"
+            "Run 'sparsebit --help' for the commands.\n");
+}
+
 TEST(Cli, OutputThatCannotBeWrittenIsAFailure) {
   std::ostringstream out, err;
   out.setstate(std::ios::badbit);

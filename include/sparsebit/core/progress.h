@@ -31,7 +31,7 @@ struct ProgressOptions {
 ///     }
 ///     progress.finish();
 ///
-/// On a terminal:   calibrating  [=======>                ]  42/128  33%  1.2 s left
+/// On a terminal:   calibrating  [=======>                ]  42/128  32%  1.2 s left
 /// In a log file:   calibrating: 25% (32/128)
 ///                  calibrating: done, 128 in 3.2 s
 ///

@@ -30,6 +30,17 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+void check_module(const Operator& op, const ModuleForm& module) {
+  check_names(op, module.type, module.forward);
+  check_preset(op, module.type, module.preset);
+  for (const Parameter& p : module.constructor.parameters()) {
+    SPARSEBIT_CHECK(op.schema.find(p.name) || contains(module.descriptive, p.name), InvalidArgument,
+                    "operator '", op.name, "': attribute '", p.name, "' of ", module.type,
+                    " is not an argument of the operator, so it would be ignored; add it to the "
+                    "schema or to `descriptive`");
+  }
+}
+
 std::string describe_arguments(const Args& args) {
   std::string text;
   for (size_t i = 0; i < args.values().size(); ++i) {
@@ -45,34 +56,42 @@ std::string describe_arguments(const Args& args) {
 }  // namespace
 
 const Operator& OperatorTable::add(Operator op) {
+  check(op);
   const std::string name = op.name;
-  SPARSEBIT_CHECK(op.kernel, InvalidArgument, "operator '", name, "' has no kernel");
   const Operator& stored = *operators_.add(name, std::make_unique<Operator>(std::move(op)));
-  for (const Form& form : stored.forms) add_form(stored, form, false);
-  for (const Form& form : stored.inplace) add_form(stored, form, true);
-  for (const ModuleForm& module : stored.modules) add_module(stored, module);
+  for (const Form& form : stored.forms) spellings_.add(form.spelling, {&stored, &form, nullptr});
+  for (const Form& form : stored.inplace) {
+    spellings_.add(form.spelling, {&stored, &form, nullptr, /*inplace=*/true});
+  }
+  for (const ModuleForm& module : stored.modules) {
+    spellings_.add(module.type, {&stored, nullptr, &module});
+  }
   return stored;
 }
 
-void OperatorTable::add_form(const Operator& op, const Form& form, bool inplace) {
-  check_names(op, form.spelling, form.arguments);
-  SPARSEBIT_CHECK(!inplace || op.schema.find(kInplace), InvalidArgument, "operator '", op.name,
-                  "': '", form.spelling,
+/// Everything that can be wrong with an entry, before any of it is stored.
+void OperatorTable::check(const Operator& op) const {
+  SPARSEBIT_CHECK(op.kernel, InvalidArgument, "operator '", op.name, "' has no kernel");
+  SPARSEBIT_CHECK(op.inplace.empty() || op.schema.find(kInplace), InvalidArgument, "operator '",
+                  op.name, "': '", op.inplace[0].spelling,
                   "' is an in-place form, so the operator needs an argument '", kInplace, "'");
-  check_preset(op, form.spelling, form.preset);
-  spellings_.add(form.spelling, {&op, &form, nullptr, inplace});
-}
-
-void OperatorTable::add_module(const Operator& op, const ModuleForm& module) {
-  check_names(op, module.type, module.forward);
-  check_preset(op, module.type, module.preset);
-  for (const Parameter& p : module.constructor.parameters()) {
-    SPARSEBIT_CHECK(op.schema.find(p.name) || contains(module.descriptive, p.name), InvalidArgument,
-                    "operator '", op.name, "': attribute '", p.name, "' of ", module.type,
-                    " is not an argument of the operator, so it would be ignored; add it to the "
-                    "schema or to `descriptive`");
+  std::vector<std::string> spellings;
+  for (const std::vector<Form>* forms : {&op.forms, &op.inplace}) {
+    for (const Form& form : *forms) {
+      check_names(op, form.spelling, form.arguments);
+      check_preset(op, form.spelling, form.preset);
+      spellings.push_back(form.spelling);
+    }
   }
-  spellings_.add(module.type, {&op, nullptr, &module, false});
+  for (const ModuleForm& module : op.modules) {
+    check_module(op, module);
+    spellings.push_back(module.type);
+  }
+  for (const std::string& spelling : spellings) {
+    const bool twice = std::count(spellings.begin(), spellings.end(), spelling) > 1;
+    SPARSEBIT_CHECK(!twice && !spellings_.contains(spelling), InvalidArgument, "operator '",
+                    spelling, "' is registered twice");
+  }
 }
 
 const Operator* OperatorTable::find_operator(std::string_view name) const {

@@ -129,7 +129,7 @@ Args::Args(const Schema& schema, std::vector<Value> values)
 
 const Value& Args::operator[](std::string_view name) const {
   const std::optional<size_t> index = schema_->find(name);
-  SPARSEBIT_CHECK(index, Internal, "there is no argument '", name, "' in the signature (",
+  SPARSEBIT_CHECK(index, InvalidArgument, "there is no argument '", name, "' in the signature (",
                   schema_->to_string(), ")");
   return values_[*index];
 }

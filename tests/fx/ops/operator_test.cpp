@@ -63,6 +63,18 @@ TEST(OperatorTable, MistakesInEntriesAreFoundAtStart) {
           "be ignored; add it to the schema or to `descriptive`"));
 }
 
+TEST(OperatorTable, ARefusedEntryLeavesNothingBehind) {
+  OperatorTable table;
+  EXPECT_THROW(table.add({.name = "f",
+                          .schema = "input",
+                          .forms = {"x.f"},
+                          .modules = {{.type = "x.F", .constructor = "gain=1.0"}},
+                          .kernel = nothing}),
+               Error);
+  EXPECT_EQ(table.find_operator("f"), nullptr);
+  EXPECT_EQ(table.find("x.f"), nullptr);
+}
+
 TEST(OperatorTable, KernelErrorsGainTheOperatorAndShapes) {
   const Spelling& matmul = operators().get("torch.matmul");
   const std::vector<Value> args = {at::ones({2, 3}), at::ones({4, 5})};

@@ -89,7 +89,8 @@ struct Spelling {
 /// All operators by canonical name and by spelling.
 class OperatorTable {
  public:
-  /// Throws InvalidArgument when a name or spelling is taken or a form does not fit the schema.
+  /// Throws InvalidArgument, adding nothing, when a name or spelling is taken or a form does not
+  /// fit the schema.
   const Operator& add(Operator op);
 
   /// `spelling` is "torch.relu", "Tensor.view" or "torch.nn.Conv2d". Null when unknown.
@@ -102,8 +103,7 @@ class OperatorTable {
   std::vector<std::string> spellings() const { return spellings_.names(); }
 
  private:
-  void add_form(const Operator& op, const Form& form, bool inplace);
-  void add_module(const Operator& op, const ModuleForm& module);
+  void check(const Operator& op) const;
 
   Registry<std::unique_ptr<Operator>> operators_{"operator"};
   Registry<Spelling> spellings_{"operator"};

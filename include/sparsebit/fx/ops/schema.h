@@ -64,7 +64,7 @@ class Args {
   const Schema& schema() const { return *schema_; }
   const std::vector<Value>& values() const { return values_; }
   bool has(std::string_view name) const { return schema_->find(name).has_value(); }
-  /// Throws Internal when the schema has no such name.
+  /// Throws InvalidArgument when the schema has no such name.
   const Value& operator[](std::string_view name) const;
 
   bool is_none(std::string_view name) const { return (*this)[name].is_none(); }
