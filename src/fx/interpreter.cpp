@@ -115,10 +115,7 @@ Value Interpreter::dispatch(const Node& node, NodeCall& call) {
 }
 
 Value Interpreter::read_attribute(const Node& node) {
-  if (const at::Tensor* tensor = module_.find_tensor(node.target())) {
-    Tracer* tracer = Tracer::current();
-    return tracer && tensor->defined() ? tracer->tensor_node(*tensor) : Value(*tensor);
-  }
+  if (const at::Tensor* tensor = module_.find_tensor(node.target())) return Tracer::read(*tensor);
   const Value* attribute = module_.find_attribute(node.target());
   SPARSEBIT_CHECK(attribute, InvalidModel, "there is no parameter, buffer or attribute '",
                   node.target(), "'");

@@ -167,15 +167,11 @@ void Module::set_attribute(const std::string& name, Value value) {
 }
 
 Value Module::parameter(std::string_view name) const {
-  const at::Tensor& tensor = find_or_throw(parameters_, name, type_);
-  Tracer* tracer = Tracer::current();
-  return tracer && tensor.defined() ? tracer->tensor_node(tensor) : Value(tensor);
+  return Tracer::read(find_or_throw(parameters_, name, type_));
 }
 
 Value Module::buffer(std::string_view name) const {
-  const at::Tensor& tensor = find_or_throw(buffers_, name, type_);
-  Tracer* tracer = Tracer::current();
-  return tracer && tensor.defined() ? tracer->tensor_node(tensor) : Value(tensor);
+  return Tracer::read(find_or_throw(buffers_, name, type_));
 }
 
 const Value& Module::attribute(std::string_view name) const {

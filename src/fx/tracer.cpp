@@ -44,6 +44,10 @@ class Tracer::Scope {
 
 Tracer* Tracer::current() { return current_tracer; }
 
+Value Tracer::read(const at::Tensor& tensor) {
+  return current_tracer && tensor.defined() ? current_tracer->tensor_node(tensor) : Value(tensor);
+}
+
 std::unique_ptr<GraphModule> Tracer::trace(Module& model, const TraceOptions& options) {
   graph_ = std::make_unique<Graph>();
   tensor_nodes_.clear();

@@ -36,6 +36,9 @@ class Tracer {
   /// The tracer at work in this thread, or null. What follows is for modules and operators that
   /// run under it.
   static Tracer* current();
+  /// How code that may run under a tracer reads a tensor of the model: its node while tracing, else
+  /// the tensor itself (None when it is undefined).
+  static Value read(const at::Tensor& tensor);
 
   Value record(Opcode op, std::string target, std::vector<Value> args, Kwargs kwargs);
   Value call_module(Module& module, std::span<const Value> args, const Kwargs& kwargs);
