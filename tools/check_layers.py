@@ -18,7 +18,9 @@ USES = {
     "fx": ["core", "fx/ops"],
     "nn": ["fx"],
     "zoo": ["nn"],
-    "cli": ["zoo", "io"],
+    "frontends": ["fx", "nn", "io"],
+    "export": ["fx", "nn", "io", "frontends"],
+    "cli": ["zoo", "io", "frontends", "export"],
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"](?:sparsebit/)?([^">]+)[">]')

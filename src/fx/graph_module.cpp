@@ -86,7 +86,8 @@ GraphModule::GraphModule(const Module& root, std::unique_ptr<Graph> graph, std::
   }
 }
 
-GraphModule::GraphModule(const GraphModule& other) : Module(other), graph_(other.graph_->clone()) {}
+GraphModule::GraphModule(const GraphModule& other)
+    : Module(other), graph_(other.graph_->clone()), output_names_(other.output_names_) {}
 
 ModulePtr GraphModule::shallow_copy() const { return ModulePtr(new GraphModule(*this)); }
 

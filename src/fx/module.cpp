@@ -209,10 +209,16 @@ std::string Module::describe() const {
 
 namespace {
 
-ModulePtr construct(const ModuleForm& form, std::span<const Value> args, const Kwargs& kwargs) {
+/// @param state  null: new tensors, as the type makes them.
+ModulePtr construct(const ModuleForm& form, std::span<const Value> args, const Kwargs& kwargs,
+                    const ModuleState* state) {
   auto module = std::make_shared<Module>(form.type, form.forward);
   const Args constructor(form.constructor, form.constructor.bind(args, kwargs));
-  if (form.init) install_state(*module, form.init(constructor, c10::nullopt));
+  if (state) {
+    install_state(*module, *state);
+  } else if (form.init) {
+    install_state(*module, form.init(constructor, c10::nullopt));
+  }
   for (size_t i = 0; i < constructor.values().size(); ++i) {
     const std::string& name = form.constructor.parameters()[i].name;
     const bool is_parameter = module->own_parameters().contains(name);
@@ -221,14 +227,24 @@ ModulePtr construct(const ModuleForm& form, std::span<const Value> args, const K
   return module;
 }
 
-}  // namespace
-
-ModulePtr make_module(std::string_view type, std::span<const Value> args, const Kwargs& kwargs) {
+ModulePtr make(std::string_view type, std::span<const Value> args, const Kwargs& kwargs,
+               const ModuleState* state) {
   const Spelling& spelling = operators().get(type);
   SPARSEBIT_CHECK(spelling.module, InvalidArgument, "'", type,
                   "' is a function, not a module type");
-  return with_context([&] { return construct(*spelling.module, args, kwargs); },
+  return with_context([&] { return construct(*spelling.module, args, kwargs, state); },
                       [&] { return "in the construction of " + spelling.module->type; });
+}
+
+}  // namespace
+
+ModulePtr make_module(std::string_view type, std::span<const Value> args, const Kwargs& kwargs) {
+  return make(type, args, kwargs, nullptr);
+}
+
+ModulePtr make_module(std::string_view type, std::span<const Value> args, const Kwargs& kwargs,
+                      const ModuleState& state) {
+  return make(type, args, kwargs, &state);
 }
 
 }  // namespace sparsebit::fx

@@ -44,10 +44,17 @@ std::string kind_of(const Node& node, const GraphModule& module) {
   }
 }
 
+/// `float32[batch, 3, ?]`
 std::string shape_text(const Node& node) {
   if (!node.tensor_info()) return "";
   const TensorInfo& info = *node.tensor_info();
-  return fmt::format("{}[{}]", dtype_name(info.dtype), fmt::join(info.shape, ", "));
+  std::vector<std::string> sizes;
+  for (size_t i = 0; i < info.shape.size(); ++i) {
+    const std::string symbol = i < info.symbols.size() ? info.symbols[i] : "";
+    sizes.push_back(info.shape[i] >= 0 ? std::to_string(info.shape[i])
+                                       : (symbol.empty() ? "?" : symbol));
+  }
+  return fmt::format("{}[{}]", dtype_name(info.dtype), fmt::join(sizes, ", "));
 }
 
 using Row = std::array<std::string, 7>;

@@ -24,6 +24,10 @@ class GraphModule : public Module {
   /// Runs the graph in the caller's gradient mode; see Interpreter for hooks and inference mode.
   Value forward(const Args& in) override;
 
+  /// What the model's file calls the results, in order; empty for a model that has no file.
+  const std::vector<std::string>& output_names() const { return output_names_; }
+  void set_output_names(std::vector<std::string> names) { output_names_ = std::move(names); }
+
   /// To be called after placeholders changed: forward() takes its arguments from them.
   void refresh_signature();
 
@@ -36,6 +40,7 @@ class GraphModule : public Module {
 
  private:
   std::unique_ptr<Graph> graph_;
+  std::vector<std::string> output_names_;
 };
 
 }  // namespace sparsebit::fx

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "sparsebit/core/named_tensors.h"
+#include "sparsebit/fx/ops/operator.h"
 #include "sparsebit/fx/ops/schema.h"
 
 #include <concepts>
@@ -166,5 +167,9 @@ std::pair<std::string, std::string> split_path(std::string_view path);
 /// initialization: make_module("torch.nn.Linear", {8, 4}, {{"bias", false}}).
 ModulePtr make_module(std::string_view type, std::span<const Value> args,
                       const Kwargs& kwargs = {});
+/// As above, but with the tensors of an existing layer instead of new ones. `state` has every name
+/// the type's constructor would make; an undefined tensor stands for None.
+ModulePtr make_module(std::string_view type, std::span<const Value> args, const Kwargs& kwargs,
+                      const ModuleState& state);
 
 }  // namespace sparsebit::fx

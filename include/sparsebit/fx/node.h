@@ -21,10 +21,13 @@ std::string_view to_string(Opcode op);
 /// What torch.fx calls an argument: any value, with nodes inside where results are meant.
 using Argument = Value;
 
-/// Shape and element type of a tensor that a node produced when shapes were recorded.
+/// Shape and element type of a tensor that a node gives: noted when shapes were recorded, or known
+/// from the model's file.
 struct TensorInfo {
-  std::vector<int64_t> shape;
+  std::vector<int64_t> shape;  ///< -1 where the size is not fixed
   at::ScalarType dtype;
+  /// Names of the sizes that are not fixed ("batch"), "" for the others; or no names at all.
+  std::vector<std::string> symbols = {};
   bool operator==(const TensorInfo&) const = default;
 };
 
@@ -67,7 +70,7 @@ class Node {
   const std::string& module_path() const;
   void set_module_path(std::string path) { scope_ = std::move(path); }
 
-  /// Set when shapes were recorded and this node gave a tensor.
+  /// Set when this node gives a tensor and its shape is known.
   const std::optional<TensorInfo>& tensor_info() const { return tensor_info_; }
   void set_tensor_info(std::optional<TensorInfo> info) { tensor_info_ = std::move(info); }
 

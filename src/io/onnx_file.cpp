@@ -1,0 +1,138 @@
+#include "sparsebit/io/onnx_file.h"
+
+#include "sparsebit/core/atomic_file.h"
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/mapped_file.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/stubs/logging.h>
+
+#include <array>
+#include <limits>
+
+namespace sparsebit::io {
+namespace {
+
+constexpr int64_t kAlignment = 64;  // of weights in a data file, so that they can be used in place
+constexpr size_t kSmallest = 1024;  // bytes; smaller weights stay in the model itself
+
+/// Protobuf prints its own complaints otherwise; ours say more and go where the caller wants them.
+void silence_protobuf() {
+  [[maybe_unused]] static const auto previous = google::protobuf::SetLogHandler(nullptr);
+}
+
+bool is_utf8(std::string_view text) {
+  size_t i = 0;
+  while (i < text.size()) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const size_t length = lead < 0x80    ? 1
+                          : lead >= 0xF0 ? 4
+                          : lead >= 0xE0 ? 3
+                          : lead >= 0xC2 ? 2
+                                         : 0;
+    if (length == 0 || lead > 0xF4 || i + length > text.size()) return false;
+    for (size_t k = 1; k < length; ++k) {
+      if ((static_cast<unsigned char>(text[i + k]) & 0xC0) != 0x80) return false;
+    }
+    i += length;
+  }
+  return true;
+}
+
+void check_name(const std::string& name, const char* what, const std::string& where) {
+  SPARSEBIT_CHECK(is_utf8(name), InvalidModel, where, ": the name of ", what, " is not UTF-8 text");
+}
+
+/// Names reach messages, tables and JSON, all of which are UTF-8.
+void check_names(const onnx::GraphProto& graph, const std::string& where) {
+  for (const onnx::NodeProto& node : graph.node()) {
+    check_name(node.name(), "a node", where);
+    check_name(node.op_type(), "an operator", where);
+    check_name(node.domain(), "an operator's domain", where);
+    for (const std::string& name : node.input()) check_name(name, "an input of a node", where);
+    for (const std::string& name : node.output()) check_name(name, "an output of a node", where);
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      check_name(attribute.name(), "an attribute", where);
+      if (attribute.has_g()) check_names(attribute.g(), where);
+      for (const onnx::GraphProto& inner : attribute.graphs()) check_names(inner, where);
+    }
+  }
+  for (const auto& tensor : graph.initializer()) check_name(tensor.name(), "an initializer", where);
+  for (const auto& input : graph.input()) check_name(input.name(), "an input", where);
+  for (const auto& output : graph.output()) check_name(output.name(), "an output", where);
+}
+
+void move_to_data_file(onnx::TensorProto& tensor, const std::string& location, int64_t& position,
+                       std::ostream& out) {
+  static const std::array<char, kAlignment> zeros{};
+  const int64_t offset = (position + kAlignment - 1) / kAlignment * kAlignment;
+  out.write(zeros.data(), offset - position);
+  const std::unique_ptr<std::string> bytes(tensor.release_raw_data());
+  out.write(bytes->data(), static_cast<std::streamsize>(bytes->size()));
+  position = offset + static_cast<int64_t>(bytes->size());
+
+  tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+  const auto set = [&tensor](const char* key, std::string value) {
+    onnx::StringStringEntryProto& entry = *tensor.add_external_data();
+    entry.set_key(key);
+    entry.set_value(std::move(value));
+  };
+  set("location", location);
+  set("offset", std::to_string(offset));
+  set("length", std::to_string(bytes->size()));
+}
+
+void write_message(const onnx::ModelProto& model, const std::filesystem::path& path) {
+  AtomicFile file(path);
+  const bool written = model.SerializeToOstream(&file.stream());
+  SPARSEBIT_CHECK(written || !file.stream(), Unsupported, path.string(),
+                  ": the model is larger than 2 GB without its weights, which ONNX cannot hold");
+  file.commit();
+}
+
+}  // namespace
+
+bool looks_like_onnx(std::string_view bytes) {
+  // The first field of a ModelProto is ir_version (tag 0x08), written first by every producer.
+  return bytes.size() > 2 && bytes[0] == 0x08 && bytes[1] > 0 && bytes[1] < 0x40;
+}
+
+onnx::ModelProto parse_onnx(std::string_view bytes, const std::string& where) {
+  silence_protobuf();
+  SPARSEBIT_CHECK(bytes.size() <= std::numeric_limits<int>::max(), InvalidModel, where,
+                  ": larger than 2 GB, which no ONNX file can be; large weights are kept in "
+                  "external data files");
+  onnx::ModelProto model;
+  const bool parsed = model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  SPARSEBIT_CHECK(parsed, InvalidModel, where, ": not a complete ONNX file (", bytes.size(),
+                  " bytes); it is damaged, nested too deeply, or something else");
+  SPARSEBIT_CHECK(model.has_graph() && model.opset_import_size() > 0, InvalidModel, where,
+                  ": not an ONNX model: it has ",
+                  model.has_graph() ? "no operator set" : "no graph");
+  check_names(model.graph(), where);
+  return model;
+}
+
+onnx::ModelProto load_onnx(const std::filesystem::path& path) {
+  const MappedFile file(path);
+  return parse_onnx(file.bytes(), path.string());
+}
+
+void save_onnx(onnx::ModelProto model, const std::filesystem::path& path,
+               const OnnxSaveOptions& options) {
+  if (model.ByteSizeLong() < static_cast<size_t>(options.largest_file)) {
+    return write_message(model, path);
+  }
+  const std::filesystem::path data_path = path.string() + ".data";
+  AtomicFile data(data_path);
+  int64_t position = 0;
+  for (onnx::TensorProto& tensor : *model.mutable_graph()->mutable_initializer()) {
+    if (tensor.raw_data().size() < kSmallest) continue;
+    move_to_data_file(tensor, data_path.filename().string(), position, data.stream());
+  }
+  data.commit();
+  write_message(model, path);
+}
+
+}  // namespace sparsebit::io
