@@ -1,0 +1,92 @@
+#pragma once
+
+#include "frontends/onnx/operand.h"
+
+#include "sparsebit/fx/graph_module.h"
+#include "sparsebit/fx/ops/operator.h"
+#include "sparsebit/io/onnx_tensor.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace sparsebit::frontends {
+
+/// The graph and module tree that an ONNX model turns into, and what its names stand for.
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(io::ExternalData& external);
+
+  io::ExternalData& external() { return external_; }
+  fx::GraphModule& module() { return *module_; }
+  /// The result. The builder is empty afterwards.
+  std::unique_ptr<fx::GraphModule> finish(const std::vector<std::string>& output_names);
+
+  // --- names of the file -----------------------------------------------------------------------
+
+  void define(const std::string& name, Operand operand);
+  /// Null when nothing of this name was defined yet.
+  const Operand* find(const std::string& name) const;
+  void set_info(const std::string& name, fx::TensorInfo info);
+  const fx::TensorInfo* info(const std::string& name) const;
+  /// A weight of the file: reading it in the graph uses a parameter of this name.
+  void define_initializer(const std::string& name, at::Tensor tensor);
+
+  /// How often the file reads a name, results of the whole model included.
+  void count_reads(const onnx::GraphProto& graph);
+  int read_count(const std::string& name) const;
+
+  // --- nodes -----------------------------------------------------------------------------------
+
+  /// Where the nodes that follow come from, for their module paths and for weights without name.
+  void enter(const onnx::NodeProto& node);
+  fx::Node& call(fx::Opcode op, std::string_view target, std::vector<fx::Value> args,
+                 fx::Kwargs kwargs);
+  fx::Node& call_layer(std::string_view type, std::vector<fx::Value> constructor,
+                       fx::Kwargs options, const fx::ModuleState& state,
+                       std::vector<fx::Value> args);
+  /// Constants become get_attr nodes, all of one tensor the same.
+  fx::Value as_argument(const fx::Value& value);
+  /// An operand as tensor: shape arithmetic becomes torch.tensor([...]).
+  fx::Value as_tensor(const Operand& operand);
+
+  /// A constant made from another by `make`: made once for each `how`, known by the same name.
+  at::Tensor derived(const at::Tensor& from, const std::string& how,
+                     const std::function<at::Tensor()>& make);
+  /// The layer that only this node calls, or null.
+  const fx::Module* own_layer(const fx::Node& node) const;
+  /// Erases a node that nothing reads, and the layer that only it calls.
+  void undo(fx::Node& node);
+  /// Erases every node made since `mark`, and its layer. What was defined stays.
+  size_t mark() const { return module_->graph().size(); }
+  void roll_back(size_t mark);
+
+ private:
+  fx::Node& attribute_node(const at::Tensor& tensor);
+  std::string free_path(const std::string& wish);
+  std::string layer_path(const fx::ModuleState& state) const;
+
+  io::ExternalData& external_;
+  std::unique_ptr<fx::GraphModule> module_;
+  std::unordered_map<std::string, Operand> operands_;
+  std::unordered_map<std::string, fx::TensorInfo> infos_;
+
+  std::string scope_;      // module path of the node being converted
+  std::string node_path_;  // what a layer made of it is called when its weights have no names
+  std::unordered_map<std::string, int> unnamed_;                          // by operator type
+  std::unordered_map<const c10::TensorImpl*, std::string> weight_names_;  // of initializers
+  std::unordered_map<const c10::TensorImpl*, fx::Node*> attribute_nodes_;
+  std::map<std::pair<const c10::TensorImpl*, std::string>, at::Tensor> derived_;
+  std::unordered_map<std::string, int> reads_;
+  std::unordered_map<std::string, int> layer_calls_;  // by path
+  std::vector<at::Tensor> kept_;  // so that an address in the maps above means one tensor
+};
+
+}  // namespace sparsebit::frontends

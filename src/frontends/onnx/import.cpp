@@ -1,0 +1,241 @@
+#include "frontends/onnx/carried.h"
+#include "frontends/onnx/conversion.h"
+#include "frontends/onnx/graph_builder.h"
+#include "frontends/onnx/local_functions.h"
+#include "frontends/onnx/shape_arithmetic.h"
+#include "frontends/onnx/shape_inference.h"
+#include "frontends/onnx/sorting.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/error_context.h"
+#include "sparsebit/frontends/onnx.h"
+#include "sparsebit/fx/lint.h"
+#include "sparsebit/fx/ops/operator.h"
+#include "sparsebit/io/onnx_file.h"
+
+#include <map>
+
+namespace sparsebit::frontends {
+namespace {
+
+bool is_default_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
+
+std::string describe(const onnx::NodeProto& node) {
+  const std::string name = !node.name().empty()     ? node.name()
+                           : node.output_size() > 0 ? node.output(0)
+                                                    : "";
+  return "node '" + name + "' (" + node.op_type() + ")";
+}
+
+/// Reads one model.
+class Importer {
+ public:
+  Importer(onnx::ModelProto& model, const OnnxOrigin& origin)
+      : model_(model), name_(origin.name), external_(origin.folder), builder_(external_) {
+    for (const onnx::OperatorSetIdProto& entry : model.opset_import()) {
+      const std::string domain = is_default_domain(entry.domain()) ? "" : entry.domain();
+      opsets_[domain] = entry.version();
+    }
+  }
+
+  std::unique_ptr<fx::GraphModule> run() {
+    onnx::GraphProto& graph = *model_.mutable_graph();
+    at_file([&] { inline_local_functions(model_); });
+    at_file([&] { read_initializers(graph); });
+    at_file([&] { read_inputs(graph); });
+    for (const auto* list : {&graph.value_info(), &graph.output()}) note_shapes(*list);
+    builder_.count_reads(graph);
+    std::vector<onnx::NodeProto*> nodes;
+    at_file([&] { nodes = sorted_nodes(graph); });
+    for (onnx::NodeProto* node : nodes) {
+      at_node(*node, [&] { read_node(*node); });
+    }
+    std::vector<std::string> outputs;
+    for (const onnx::ValueInfoProto& output : graph.output()) outputs.push_back(output.name());
+    std::unique_ptr<fx::GraphModule> result;
+    at_file([&] { result = builder_.finish(outputs); });
+    fx::lint(result->graph(), *result);
+    return result;
+  }
+
+ private:
+  template <class Run>
+  void at(const std::string& where, const Run& run) {
+    try {
+      run();
+    } catch (const Error& e) {
+      const std::string text = e.details().where.empty() ? e.what() : e.details().what;
+      throw Error(e.kind(), {.what = text.substr(0, text.find('\n')), .where = where});
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& e) {
+      const std::string text = message_of(e);
+      throw Error(ErrorKind::InvalidModel,
+                  {.what = text.substr(0, text.find('\n')), .where = where});
+    }
+  }
+  template <class Run>
+  void at_file(const Run& run) {
+    at(name_, run);
+  }
+  template <class Run>
+  void at_node(const onnx::NodeProto& node, const Run& run) {
+    at(name_ + ": " + describe(node), run);
+  }
+
+  void read_initializers(onnx::GraphProto& graph) {
+    for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
+      if (!io::scalar_type_of(tensor.data_type())) {
+        carry_constant(tensor);
+        continue;
+      }
+      const std::string name = tensor.name();
+      builder_.define_initializer(name, io::take_tensor(tensor, external_));
+    }
+    for (const onnx::SparseTensorProto& tensor : graph.sparse_initializer()) {
+      onnx::NodeProto node;
+      node.set_op_type("Constant");
+      node.add_output(tensor.values().name());
+      onnx::AttributeProto& attribute = *node.add_attribute();
+      attribute.set_name("sparse_value");
+      attribute.set_type(onnx::AttributeProto::SPARSE_TENSOR);
+      *attribute.mutable_sparse_tensor() = tensor;
+      read_node(node);
+    }
+  }
+
+  /// Weights of a type that libtorch does not have are kept for the operators that take them.
+  void carry_constant(const onnx::TensorProto& tensor) {
+    onnx::NodeProto node;
+    node.set_op_type("Constant");
+    node.add_output(tensor.name());
+    onnx::AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name("value");
+    attribute.set_type(onnx::AttributeProto::TENSOR);
+    *attribute.mutable_t() = tensor;
+    carry_unchanged(
+        builder_, node, opset_of(""),
+        "elements of type " + io::onnx_type_name(tensor.data_type()) + " cannot be computed with");
+  }
+
+  void read_inputs(const onnx::GraphProto& graph) {
+    for (const onnx::ValueInfoProto& input : graph.input()) {
+      if (builder_.find(input.name())) continue;  // old files list weights as inputs as well
+      SPARSEBIT_CHECK(!input.name().empty(), InvalidModel, "an input has no name");
+      if (const auto info = tensor_info_of(input.type())) builder_.set_info(input.name(), *info);
+      fx::Node& node = builder_.module().graph().placeholder(input.name());
+      builder_.define(input.name(), fx::Value(node));
+    }
+  }
+
+  template <class Infos>
+  void note_shapes(const Infos& infos) {
+    for (const onnx::ValueInfoProto& value : infos) {
+      if (builder_.info(value.name())) continue;
+      if (const auto info = tensor_info_of(value.type())) builder_.set_info(value.name(), *info);
+    }
+  }
+
+  int64_t opset_of(const std::string& domain) const {
+    const auto it = opsets_.find(is_default_domain(domain) ? "" : domain);
+    return it == opsets_.end() ? 1 : it->second;
+  }
+
+  void read_node(onnx::NodeProto& node) {
+    const int64_t opset = opset_of(node.domain());
+    for (const std::string& name : node.input()) {
+      SPARSEBIT_CHECK(name.empty() || builder_.find(name), InvalidModel, "reads '", name,
+                      "', which nothing computes");
+    }
+    builder_.enter(node);
+    if (!is_default_domain(node.domain())) return carry_unchanged(builder_, node, opset, "");
+    note_inferred(node, opset);
+    const size_t mark = builder_.mark();
+    try {
+      convert(node, opset);
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::Unsupported) throw;
+      builder_.roll_back(mark);
+      carry_unchanged(builder_, node, opset, e.details().what);
+    }
+  }
+
+  /// What the rules say about this node's inputs is better than what the file claims of results.
+  void note_inferred(const onnx::NodeProto& node, int64_t opset) {
+    const auto infos = infer_outputs(node, opset, builder_);
+    for (int i = 0; i < node.output_size(); ++i) {
+      const auto& info = infos[static_cast<size_t>(i)];
+      const fx::TensorInfo* stated = builder_.info(node.output(i));
+      const bool better = info && (!stated || stated->shape.size() != info->shape.size() ||
+                                   std::count(info->shape.begin(), info->shape.end(), -1) <=
+                                       std::count(stated->shape.begin(), stated->shape.end(), -1));
+      if (better) builder_.set_info(node.output(i), *info);
+    }
+  }
+
+  void convert(onnx::NodeProto& node, int64_t opset) {
+    Conversion conversion(builder_, node, opset);
+    if (!convert_shape_arithmetic(conversion)) {
+      const Converter* converter = converters().find(node.op_type());
+      if (converter) {
+        (*converter)(conversion);
+      } else {
+        convert_by_name(conversion, node);
+      }
+    }
+    const std::vector<std::string> unread = conversion.attributes().unread();
+    if (!unread.empty()) {
+      conversion.refuse("the attribute '" + unread.front() + "' is not known");
+    }
+    const std::vector<Operand>& results = conversion.results();
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (conversion.wants_output(i) && results[i].value.is_none()) {
+        conversion.refuse("the result '" + node.output(static_cast<int>(i)) + "' is not supported");
+      }
+    }
+    for (size_t i = 0; i < results.size(); ++i) {
+      builder_.define(node.output(static_cast<int>(i)), results[i]);
+    }
+  }
+
+  /// Operators that stand in the table as ONNX spells them take their inputs in order and their
+  /// attributes by name.
+  void convert_by_name(Conversion& conversion, const onnx::NodeProto& node) {
+    const fx::Spelling* spelling = fx::operators().find("onnx." + node.op_type());
+    if (!spelling) conversion.refuse("");
+    fx::Kwargs kwargs;
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (!spelling->op->schema.find(attribute.name())) continue;  // reported as not known
+      conversion.attributes().ignore(attribute.name());
+      kwargs.emplace_back(attribute.name(), carried_attribute(attribute, external_));
+    }
+    const fx::Value result =
+        conversion.node("onnx." + node.op_type(), conversion.tensors(), kwargs);
+    if (node.output_size() == 1) return conversion.give(result);
+    for (int i = 0; i < node.output_size(); ++i) {
+      if (!node.output(i).empty())
+        conversion.give(static_cast<size_t>(i), conversion.item(result, i));
+    }
+  }
+
+  onnx::ModelProto& model_;
+  std::string name_;
+  io::ExternalData external_;
+  GraphBuilder builder_;
+  std::map<std::string, int64_t> opsets_;
+};
+
+}  // namespace
+
+std::unique_ptr<fx::GraphModule> import_onnx(onnx::ModelProto&& model, const OnnxOrigin& origin) {
+  return Importer(model, origin).run();
+}
+
+std::unique_ptr<fx::GraphModule> import_onnx(const std::filesystem::path& path) {
+  onnx::ModelProto model = io::load_onnx(path);
+  std::filesystem::path folder = path.parent_path();
+  if (folder.empty()) folder = ".";
+  return import_onnx(std::move(model), {.name = path.string(), .folder = folder});
+}
+
+}  // namespace sparsebit::frontends

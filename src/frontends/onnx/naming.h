@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+namespace sparsebit::frontends {
+
+/// The module path in a node's name: `/layer1/layer1.0/conv1/Conv` gives `layer1.0.conv1`. The last
+/// part is the operator's own name when there is more than one part.
+std::string path_from_node_name(const std::string& name);
+
+/// The path of the module that owns a tensor: `layer1.0.conv1.weight` gives `layer1.0.conv1`,
+/// `stage1_conv0_weight` gives `stage1_conv0`. Empty when the name does not end like a weight's.
+std::string path_from_tensor_name(const std::string& name);
+
+/// A name of a file as a path that a module tree takes: no empty parts, no spaces or slashes.
+std::string as_path(const std::string& name);
+
+}  // namespace sparsebit::frontends

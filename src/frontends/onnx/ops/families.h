@@ -1,0 +1,15 @@
+#pragma once
+
+#include "frontends/onnx/conversion.h"
+
+namespace sparsebit::frontends {
+
+using Converters = Registry<Converter>;
+
+// One function per file of this folder; registry.cpp calls them all.
+void add_activation_converters(Converters& converters);
+void add_convolution_converters(Converters& converters);
+void add_linear_converters(Converters& converters);
+void add_norm_converters(Converters& converters);
+
+}  // namespace sparsebit::frontends

@@ -1,0 +1,113 @@
+#include "frontends/onnx/ops/window.h"
+
+#include "sparsebit/core/error.h"
+
+namespace sparsebit::frontends {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+Ints read_ints(const Conversion& c, const char* name, size_t count, int64_t otherwise,
+               int64_t least) {
+  Ints values = c.attributes().ints(name, Ints(count, otherwise));
+  SPARSEBIT_CHECK(values.size() == count, InvalidModel, name, " has ", values.size(),
+                  " entries, expected ", count);
+  for (const int64_t value : values) {
+    SPARSEBIT_CHECK(value >= least && value < (int64_t{1} << 31), InvalidModel, name, " contains ",
+                    value);
+  }
+  return values;
+}
+
+/// The size of spatial axis i of the input; refuses when it is not known.
+int64_t spatial_size(const Conversion& c, size_t i) {
+  const auto info = c.info(0);
+  const bool known = info && info->shape.size() > i + 2 && info->shape[i + 2] >= 0;
+  if (!known) c.refuse("SAME padding of an input whose size is not fixed");
+  return info->shape[i + 2];
+}
+
+/// Splits what one axis needs; the odd one goes to the end for SAME_UPPER.
+void split_padding(Window& window, size_t i, int64_t total, bool upper) {
+  const int64_t half = total / 2;
+  window.begin[i] = upper ? half : total - half;
+  window.end[i] = total - window.begin[i];
+}
+
+void resolve_same(const Conversion& c, Window& window, const Ints& kernel, bool upper) {
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    const int64_t size = spatial_size(c, i), stride = window.stride[i];
+    const int64_t reach = (kernel[i] - 1) * window.dilation[i] + 1;
+    const int64_t steps = (size + stride - 1) / stride;
+    split_padding(window, i, std::max<int64_t>((steps - 1) * stride + reach - size, 0), upper);
+  }
+}
+
+}  // namespace
+
+std::vector<int64_t> kernel_of(const Conversion& c, size_t weight_input, int64_t spatial) {
+  const auto n = static_cast<size_t>(spatial);
+  if (c.attributes().has("kernel_shape")) return read_ints(c, "kernel_shape", n, 1, 1);
+  const auto weight = c.info(weight_input);
+  if (!weight || weight->shape.size() != n + 2) c.refuse("the size of its kernel is not known");
+  Ints kernel(weight->shape.begin() + 2, weight->shape.end());
+  for (const int64_t size : kernel) {
+    if (size < 0) c.refuse("the size of its kernel is not known");
+  }
+  return kernel;
+}
+
+Window read_window(const Conversion& c, int64_t spatial, const Ints& kernel, Direction direction) {
+  const auto n = static_cast<size_t>(spatial);
+  Window window{.stride = read_ints(c, "strides", n, 1, 1),
+                .dilation = read_ints(c, "dilations", n, 1, 1),
+                .begin = Ints(n, 0),
+                .end = Ints(n, 0)};
+  const std::string mode = c.attributes().text("auto_pad", "NOTSET");
+  const Ints pads = read_ints(c, "pads", 2 * n, 0, -(int64_t{1} << 31));
+  if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
+    if (direction == Direction::Forward) resolve_same(c, window, kernel, mode == "SAME_UPPER");
+    return window;
+  }
+  SPARSEBIT_CHECK(mode == "NOTSET" || mode == "VALID", InvalidModel, "auto_pad is '", mode, "'");
+  if (mode == "VALID") return window;
+  window.begin.assign(pads.begin(), pads.begin() + spatial);
+  window.end.assign(pads.begin() + spatial, pads.end());
+  return window;
+}
+
+fx::Value pad_spatially(Conversion& c, const fx::Value& x, const Window& window, double value) {
+  Ints amounts;  // torch counts from the last axis
+  for (size_t i = window.begin.size(); i-- > 0;) {
+    amounts.push_back(window.begin[i]);
+    amounts.push_back(window.end[i]);
+  }
+  return c.function("torch.nn.functional.pad", {x, amounts}, {{"value", value}});
+}
+
+void resolve_output_shape(const Conversion& c, Window& window, const Ints& kernel,
+                          Ints& output_padding) {
+  const std::string mode = c.attributes().text("auto_pad", "NOTSET");
+  const bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
+  std::optional<Ints> shape = c.attributes().ints("output_shape");
+  if (!shape && !same) return;
+  SPARSEBIT_CHECK(!shape || shape->size() >= kernel.size(), InvalidModel, "output_shape has ",
+                  shape->size(), " entries, expected ", kernel.size());
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    const int64_t size = spatial_size(c, i);
+    const int64_t full = window.stride[i] * (size - 1) + output_padding[i] +
+                         (kernel[i] - 1) * window.dilation[i] + 1;
+    const int64_t wanted =
+        shape ? (*shape)[shape->size() - kernel.size() + i] : size * window.stride[i];
+    const int64_t total = full - wanted;
+    if (total < 0) {  // larger than the kernel reaches: zeros at the end
+      window.begin[i] = window.end[i] = 0;
+      output_padding[i] -= total;
+      continue;
+    }
+    // the odd one is cut off at the beginning unless SAME_UPPER says otherwise
+    split_padding(window, i, total, mode == "SAME_UPPER");
+  }
+}
+
+}  // namespace sparsebit::frontends

@@ -1,0 +1,223 @@
+#include "frontends/onnx/shape_arithmetic.h"
+
+#include <ATen/ATen.h>
+
+#include <map>
+
+namespace sparsebit::frontends {
+namespace {
+
+using fx::List;
+using fx::Value;
+using Kind = Operand::Kind;
+
+bool all_ints(const std::vector<Value>& items) {
+  return std::all_of(items.begin(), items.end(), [](const Value& item) { return item.is_int(); });
+}
+
+/// A list without nodes is a constant like any other.
+void give_ints(Conversion& c, const List& list) {
+  if (all_ints(list.items)) return c.give(Value(at::tensor(Value(list).ints(), at::kLong)));
+  c.give({Kind::Ints, list});
+}
+
+void give_int(Conversion& c, const Value& value) {
+  if (value.is_int()) return c.give(Value(at::scalar_tensor(value.to_int(), at::kLong)));
+  c.give({Kind::Int, value});
+}
+
+/// Python's meaning of an index or slice bound.
+int64_t clamp_bound(int64_t bound, int64_t size) {
+  return std::clamp(bound < 0 ? bound + size : bound, int64_t{0}, size);
+}
+
+bool convert_shape(Conversion& c) {
+  const std::optional<int64_t> rank = c.rank(0);
+  const int64_t start = c.attributes().integer("start", 0);
+  const int64_t end = c.attributes().integer("end", rank.value_or(0));
+  if (!rank) return false;
+  List sizes;
+  for (int64_t dim = clamp_bound(start, *rank); dim < clamp_bound(end, *rank); ++dim) {
+    sizes.items.push_back(c.size(0, dim));
+  }
+  give_ints(c, sizes);
+  return true;
+}
+
+bool convert_size(Conversion& c) {
+  const auto info = c.info(0);
+  const bool fixed = info && std::none_of(info->shape.begin(), info->shape.end(),
+                                          [](int64_t size) { return size < 0; });
+  if (fixed) {
+    give_int(c, c10::multiply_integers(info->shape));
+  } else {
+    c.give({Kind::Int, c.method("numel", {c.tensor(0)})});
+  }
+  return true;
+}
+
+bool convert_gather(Conversion& c) {
+  const auto indices = c.constant_ints(1);
+  if (c.operand(0).kind != Kind::Ints || !indices) return false;
+  c.attributes().ignore("axis");  // there is only one
+  const std::vector<Value>& items = c.operand(0).value.items();
+  const auto size = static_cast<int64_t>(items.size());
+  List picked;
+  for (const int64_t index : *indices) {
+    const int64_t position = index < 0 ? index + size : index;
+    if (position < 0 || position >= size) return false;
+    picked.items.push_back(items[static_cast<size_t>(position)]);
+  }
+  if (c.constant(1)->dim() == 0) {
+    give_int(c, picked.items[0]);
+  } else {
+    give_ints(c, picked);
+  }
+  return true;
+}
+
+bool convert_slice(Conversion& c) {
+  if (c.operand(0).kind != Kind::Ints) return false;
+  const bool as_inputs = c.opset() >= 10;
+  const auto starts = as_inputs ? c.constant_ints(1) : c.attributes().ints("starts");
+  const auto ends = as_inputs ? c.constant_ints(2) : c.attributes().ints("ends");
+  const auto steps = as_inputs && c.has_input(4) ? c.constant_ints(4) : std::vector<int64_t>{1};
+  if (!as_inputs) c.attributes().ignore("axes");
+  if (!starts || !ends || !steps || starts->size() != 1 || ends->size() != 1) return false;
+  if (steps->size() != 1 || steps->front() != 1) return false;
+  const std::vector<Value>& items = c.operand(0).value.items();
+  const auto size = static_cast<int64_t>(items.size());
+  List part;
+  for (int64_t i = clamp_bound(starts->front(), size); i < clamp_bound(ends->front(), size); ++i) {
+    part.items.push_back(items[static_cast<size_t>(i)]);
+  }
+  give_ints(c, part);
+  return true;
+}
+
+bool convert_concat(Conversion& c) {
+  List joined;
+  for (size_t i = 0; i < c.input_count(); ++i) {
+    const auto part = c.int_list(i);
+    if (!part) return false;
+    joined.items.insert(joined.items.end(), part->items.begin(), part->items.end());
+  }
+  c.attributes().ignore("axis");
+  give_ints(c, joined);
+  return true;
+}
+
+/// Unsqueeze, Squeeze and Reshape between a number and a list of one.
+bool convert_reshape(Conversion& c) {
+  const Operand& x = c.operand(0);
+  const bool to_number = c.type() == "Squeeze";
+  if (c.type() == "Reshape") {
+    const auto shape = c.constant_ints(1);
+    c.attributes().ignore("allowzero");
+    const bool to_list =
+        shape && shape->size() == 1 && (x.kind == Kind::Ints || shape->front() != 0);
+    if (!to_list) return false;
+  } else {
+    c.attributes().ignore("axes");
+  }
+  if (x.kind == Kind::Int) {
+    if (to_number) return false;
+    give_ints(c, List{x.value});
+    return true;
+  }
+  const std::vector<Value>& items = x.value.items();
+  if (c.type() == "Unsqueeze") return false;
+  if (to_number && items.size() != 1) return false;
+  if (to_number) {
+    give_int(c, items[0]);
+  } else {
+    give_ints(c, x.value.get<List>());
+  }
+  return true;
+}
+
+bool convert_cast(Conversion& c) {
+  if (c.attributes().dtype("to") != at::kLong) return false;
+  c.attributes().ignore("saturate");
+  c.give(c.operand(0));
+  return true;
+}
+
+bool convert_identity(Conversion& c) {
+  c.give(c.operand(0));
+  return true;
+}
+
+/// Division rounds down here and towards zero in ONNX, which is the same for sizes.
+bool convert_binary(Conversion& c) {
+  static const std::map<std::string, const char*> functions = {{"Add", "operator.add"},
+                                                               {"Sub", "operator.sub"},
+                                                               {"Mul", "operator.mul"},
+                                                               {"Div", "operator.floordiv"}};
+  const auto a = c.int_list(0), b = c.int_list(1);
+  if (!a || !b) return false;
+  const size_t size = std::max(a->items.size(), b->items.size());
+  const bool fits = (a->items.size() == size || a->items.size() == 1) &&
+                    (b->items.size() == size || b->items.size() == 1);
+  if (!fits || a->items.empty() || b->items.empty()) return false;
+  List results;
+  for (size_t i = 0; i < size; ++i) {
+    const Value& x = a->items[a->items.size() == 1 ? 0 : i];
+    const Value& y = b->items[b->items.size() == 1 ? 0 : i];
+    const bool negative = (x.is_int() && x.to_int() < 0) || (y.is_int() && y.to_int() <= 0);
+    if (c.type() == "Div" && negative) return false;
+    results.items.push_back(c.function(functions.at(c.type()), {x, y}));
+  }
+  const auto is_scalar = [&c](size_t i) {
+    return c.operand(i).kind == Kind::Int || (c.constant(i) && c.constant(i)->dim() == 0);
+  };
+  if (is_scalar(0) && is_scalar(1)) {
+    give_int(c, results.items[0]);
+  } else {
+    give_ints(c, results);
+  }
+  return true;
+}
+
+bool convert_product(Conversion& c) {
+  if (c.operand(0).kind != Kind::Ints || c.has_input(1)) return false;
+  c.attributes().ignore("axes");
+  const bool keep = c.attributes().flag("keepdims", true);
+  Value product = int64_t{1};
+  for (const Value& item : c.operand(0).value.items()) {
+    const bool is_one = product.is_int() && product.to_int() == 1;
+    product = is_one ? item : c.function("operator.mul", {product, item});
+  }
+  if (keep) {
+    give_ints(c, List{product});
+  } else {
+    give_int(c, product);
+  }
+  return true;
+}
+
+bool has_symbolic_input(const Conversion& c) {
+  for (size_t i = 0; i < c.input_count(); ++i) {
+    if (c.has_input(i) && c.operand(i).is_symbolic()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool convert_shape_arithmetic(Conversion& c) {
+  using Step = bool (*)(Conversion&);
+  static const std::map<std::string, Step> steps = {
+      {"Add", convert_binary},        {"Sub", convert_binary},      {"Mul", convert_binary},
+      {"Div", convert_binary},        {"Gather", convert_gather},   {"Slice", convert_slice},
+      {"Concat", convert_concat},     {"Squeeze", convert_reshape}, {"Unsqueeze", convert_reshape},
+      {"Reshape", convert_reshape},   {"Cast", convert_cast},       {"Identity", convert_identity},
+      {"ReduceProd", convert_product}};
+  if (c.type() == "Shape") return c.has_input(0) && !c.operand(0).is_symbolic() && convert_shape(c);
+  if (c.type() == "Size") return c.has_input(0) && !c.operand(0).is_symbolic() && convert_size(c);
+  if (!has_symbolic_input(c)) return false;
+  const auto it = steps.find(c.type());
+  return it != steps.end() && it->second(c);
+}
+
+}  // namespace sparsebit::frontends
