@@ -66,6 +66,10 @@ const Operand* GraphBuilder::find(const std::string& name) const {
 }
 
 void GraphBuilder::set_info(const std::string& name, fx::TensorInfo info) {
+  // No real axis is longer; rules that compute with sizes need not think of overflow then.
+  constexpr int64_t kLongestAxis = int64_t{1} << 31;
+  std::replace_if(
+      info.shape.begin(), info.shape.end(), [](int64_t size) { return size > kLongestAxis; }, -1);
   infos_.insert_or_assign(name, std::move(info));
 }
 

@@ -149,7 +149,6 @@ class Importer {
     }
     builder_.enter(node);
     if (!is_default_domain(node.domain())) return carry_unchanged(builder_, node, opset, "");
-    note_inferred(node, opset);
     const size_t mark = builder_.mark();
     try {
       convert(node, opset);
@@ -160,15 +159,17 @@ class Importer {
     }
   }
 
-  /// What the rules say about this node's inputs is better than what the file claims of results.
-  void note_inferred(const onnx::NodeProto& node, int64_t opset) {
-    const auto infos = infer_outputs(node, opset, builder_);
+  /// What follows from a node's inputs is better than what the file claims of its results.
+  void note_inferred(const Conversion& conversion, const onnx::NodeProto& node) {
+    const auto unknown = [](const fx::TensorInfo& info) {
+      return std::count(info.shape.begin(), info.shape.end(), -1);
+    };
+    const std::vector<std::optional<fx::TensorInfo>> infos = infer_outputs(conversion);
     for (int i = 0; i < node.output_size(); ++i) {
       const auto& info = infos[static_cast<size_t>(i)];
       const fx::TensorInfo* stated = builder_.info(node.output(i));
       const bool better = info && (!stated || stated->shape.size() != info->shape.size() ||
-                                   std::count(info->shape.begin(), info->shape.end(), -1) <=
-                                       std::count(stated->shape.begin(), stated->shape.end(), -1));
+                                   unknown(*info) <= unknown(*stated));
       if (better) builder_.set_info(node.output(i), *info);
     }
   }
@@ -193,6 +194,7 @@ class Importer {
         conversion.refuse("the result '" + node.output(static_cast<int>(i)) + "' is not supported");
       }
     }
+    note_inferred(conversion, node);
     for (size_t i = 0; i < results.size(); ++i) {
       builder_.define(node.output(static_cast<int>(i)), results[i]);
     }

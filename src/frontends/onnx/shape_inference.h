@@ -1,23 +1,20 @@
 #pragma once
 
-#include "sparsebit/fx/node.h"
+#include "frontends/onnx/conversion.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <functional>
 #include <optional>
 #include <vector>
 
 namespace sparsebit::frontends {
 
-class GraphBuilder;
+/// Shapes and types of a converted node's results, as far as its inputs and constants tell them.
+/// Nothing where there is no rule: never an error, because shapes are help, not truth.
+///
+/// The rules are our own: those of the packaged ONNX library read past the end of malformed nodes.
+std::vector<std::optional<fx::TensorInfo>> infer_outputs(const Conversion& c);
 
-/// Shapes and types of a node's results, from those of its inputs and from constants, by ONNX's own
-/// rules. Nothing for what they cannot tell: never an error, because shapes are help, not truth.
-std::vector<std::optional<fx::TensorInfo>> infer_outputs(const onnx::NodeProto& node, int64_t opset,
-                                                         const GraphBuilder& known);
-
-/// Nothing for types without a shape, and for element types that libtorch does not have.
+/// A type as the file states it. Nothing for types without a shape, and for element types that
+/// libtorch does not have.
 std::optional<fx::TensorInfo> tensor_info_of(const onnx::TypeProto& type);
 
 }  // namespace sparsebit::frontends

@@ -58,7 +58,8 @@ ConvArguments conv_arguments(Conversion& c, Value& x, int64_t spatial) {
                           .padding = window.begin,
                           .dilation = window.dilation,
                           .groups = a.integer("group", 1)};
-  SPARSEBIT_CHECK(arguments.groups > 0, InvalidModel, "group is ", arguments.groups);
+  SPARSEBIT_CHECK(arguments.groups > 0 && arguments.groups < (int64_t{1} << 31), InvalidModel,
+                  "group is ", arguments.groups);
   if (window.is_symmetric()) return arguments;
   x = pad_spatially(c, x, window, 0.0);
   arguments.padding.assign(static_cast<size_t>(spatial), 0);
@@ -100,7 +101,7 @@ void convert_conv_transpose(Conversion& c) {
   Window window = read_window(c, spatial, kernel, Direction::Backward);
   Ints extra = c.attributes().ints("output_padding", Ints(n, 0));
   const int64_t groups = c.attributes().integer("group", 1);
-  SPARSEBIT_CHECK(groups > 0 && extra.size() == n, InvalidModel,
+  SPARSEBIT_CHECK(groups > 0 && groups < (int64_t{1} << 31) && extra.size() == n, InvalidModel,
                   "group or output_padding does not fit");
   resolve_output_shape(c, window, kernel, extra);
 

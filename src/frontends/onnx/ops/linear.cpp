@@ -68,6 +68,7 @@ void convert_matmul(Conversion& c) {
 }  // namespace
 
 bool absorb_bias(Conversion& c) {
+  if (!c.attributes().unread().empty()) return false;  // will be refused, which cannot be undone
   for (const size_t i : {size_t{0}, size_t{1}}) {
     const Operand& product = c.operand(i);
     const at::Tensor* bias = c.constant(1 - i);

@@ -1,0 +1,221 @@
+#include "sparsebit/frontends/onnx.h"
+
+#include "frontends/onnx/text_model.h"
+#include "sparsebit/core/error.h"
+#include "sparsebit/fx/interpreter.h"
+#include "sparsebit/fx/printer.h"
+#include "sparsebit/io/onnx_tensor.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sparsebit::frontends {
+namespace {
+
+using fx::GraphModule;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+std::unique_ptr<GraphModule> import(const std::string& graph, int opset = 13) {
+  return import_onnx(test::model_from_text(graph, opset), {.name = "m.onnx"});
+}
+
+void add_weight(onnx::ModelProto& model, const std::string& name, const at::Tensor& tensor) {
+  *model.mutable_graph()->add_initializer() = io::to_tensor_proto(tensor, name);
+}
+
+std::string text_of(const GraphModule& module) {
+  std::string text;
+  for (const fx::Node& node : module.graph().nodes()) text += to_string(node) + "\n";
+  return text;
+}
+
+TEST(OnnxImport, InputsKeepNamesTypesAndShapes) {
+  const auto module = import(
+      "(float[batch, 4] x, int64[2] i) => (float[batch, 4] y) "
+      "{ y = Relu(x) }");
+  const fx::Node& x = *module->graph().placeholders()[0];
+  EXPECT_EQ(x.target(), "x");
+  EXPECT_EQ(*x.tensor_info(), (fx::TensorInfo{{-1, 4}, at::kFloat, {"batch", ""}}));
+  EXPECT_EQ(*module->graph().placeholders()[1]->tensor_info(), (fx::TensorInfo{{2}, at::kLong}));
+  EXPECT_THAT(module->output_names(), testing::ElementsAre("y"));
+  EXPECT_FALSE(module->is_training());
+}
+
+TEST(OnnxImport, WeightsBecomeLayersAtTheirPaths) {
+  onnx::ModelProto model = test::model_from_text(
+      "(float[N, 3, 8, 8] x) => (float[N, 4, 8, 8] y) {"
+      " a = Conv <pads = [1, 1, 1, 1]> (x, layer1__0__conv1__weight)"
+      " y = BatchNormalization (a, bn__weight, bn__bias, bn__mean, bn__var) }");
+  add_weight(model, "layer1.0.conv1.weight", at::randn({4, 3, 3, 3}));
+  for (const char* name : {"bn.weight", "bn.bias", "bn.mean", "bn.var"}) {
+    add_weight(model, name, at::rand({4}));
+  }
+  const auto module = import_onnx(std::move(model));
+  EXPECT_EQ(text_of(*module),
+            "%x : [#users=1] = placeholder[target=x]\n"
+            "%layer1_0_conv1 : [#users=1] = call_module[target=layer1.0.conv1]"
+            "(args=(%x,), kwargs={})\n"
+            "%bn : [#users=1] = call_module[target=bn](args=(%layer1_0_conv1,), kwargs={})\n"
+            "return bn\n");
+  EXPECT_EQ(module->find_module("layer1.0.conv1")->type(), "torch.nn.Conv2d");
+  EXPECT_EQ(module->find_module("bn")->type(), "torch.nn.BatchNorm2d");
+  EXPECT_EQ(module->graph().find("bn")->tensor_info()->shape, (std::vector<int64_t>{-1, 4, 8, 8}));
+}
+
+TEST(OnnxImport, NodeNamesGivePathsWhenWeightsHaveNone) {
+  onnx::ModelProto model = test::model_from_text(
+      "(float[N, 3] x) => (float[N, 2] y) { a = Gemm <transB = 1> (x, w) y = Gemm (a, v) }");
+  model.mutable_graph()->mutable_node(0)->set_name("/head/head.0/Gemm");
+  add_weight(model, "w", at::randn({4, 3}));
+  add_weight(model, "v", at::randn({4, 2}));
+  const auto module = import_onnx(std::move(model));
+  EXPECT_EQ(module->find_module("head.0")->type(), "torch.nn.Linear");
+  EXPECT_EQ(module->find_module("Gemm_1")->type(), "torch.nn.Linear");
+}
+
+TEST(OnnxImport, MatMulAndAddAreOneLinear) {
+  onnx::ModelProto model = test::model_from_text(
+      "(float[N, 5, 3] x) => (float[N, 5, 4] y) { a = MatMul (x, w) y = Add (query__bias, a) }");
+  const at::Tensor weight = at::randn({3, 4}), bias = at::randn({4}), x = at::randn({2, 5, 3});
+  add_weight(model, "w", weight);
+  add_weight(model, "query.bias", bias);
+  const auto module = import_onnx(std::move(model));
+  EXPECT_EQ(module->graph().size(), 3U) << text_of(*module);
+  EXPECT_TRUE(at::allclose((*module)(x).tensor(), x.matmul(weight) + bias));
+}
+
+TEST(OnnxImport, AMatMulThatOthersReadKeepsItsAdd) {
+  onnx::ModelProto model = test::model_from_text(
+      "(float[N, 3] x) => (float[N, 4] y, float[N, 4] a) { a = MatMul (x, w) y = Add (a, b) }");
+  const at::Tensor weight = at::randn({3, 4}), bias = at::randn({4}), x = at::randn({2, 3});
+  add_weight(model, "w", weight);
+  add_weight(model, "b", bias);
+  const fx::Value result = (*import_onnx(std::move(model)))(x);
+  EXPECT_TRUE(at::allclose(result.items()[0].tensor(), x.matmul(weight) + bias));
+  EXPECT_TRUE(at::allclose(result.items()[1].tensor(), x.matmul(weight)));
+}
+
+TEST(OnnxImport, ALayerCalledTwiceIsOneModule) {
+  onnx::ModelProto model = test::model_from_text(
+      "(float[N, 3] x) => (float[N, 3] y) { a = Gemm (x, fc__weight) y = Gemm (a, fc__weight) }");
+  add_weight(model, "fc.weight", at::randn({3, 3}));
+  const auto module = import_onnx(std::move(model));
+  EXPECT_EQ(module->named_parameters().size(), 1U);
+  EXPECT_THAT(text_of(*module), HasSubstr("%fc_1 : [#users=1] = call_module[target=fc]"));
+}
+
+TEST(OnnxImport, ShapeArithmeticOfFixedSizesIsComputed) {
+  const auto module = import(
+      "(float[2, 3, 4] x) => (float[2, 12] y) {"
+      " s = Shape (x) i = Constant <value = int64[1] {0}> () n = Gather (s, i)"
+      " m = Constant <value = int64[1] {-1}> () t = Concat <axis = 0> (n, m) y = Reshape (x, t) }");
+  EXPECT_THAT(text_of(*module), HasSubstr("[target=torch.reshape](args=(%x, [2, -1]), kwargs={})"));
+}
+
+TEST(OnnxImport, ShapeArithmeticOfOtherSizesIsDoneWithInts) {
+  const auto module = import(
+      "(float[N, 3, 4] x) => (float[M, 6] y) {"
+      " s = Shape (x) i = Constant <value = int64 {0}> () n = Gather (s, i)"
+      " two = Constant <value = int64 {2}> () d = Mul (n, two) axes = Constant <value = int64[1] "
+      "{0}> ()"
+      " u = Unsqueeze (d, axes) m = Constant <value = int64[1] {-1}> ()"
+      " t = Concat <axis = 0> (u, m) y = Reshape (x, t) }");
+  EXPECT_EQ(text_of(*module),
+            "%x : [#users=2] = placeholder[target=x]\n"
+            "%size : [#users=1] = call_method[target=size](args=(%x, 0), kwargs={})\n"
+            "%mul : [#users=1] = call_function[target=operator.mul](args=(%size, 2), kwargs={})\n"
+            "%reshape : [#users=1] = call_function[target=torch.reshape]"
+            "(args=(%x, [%mul, -1]), kwargs={})\n"
+            "return reshape\n");
+  EXPECT_EQ((*module)(at::randn({5, 3, 4})).tensor().sizes(), (at::IntArrayRef{10, 6}));
+}
+
+TEST(OnnxImport, UnknownOperatorsAreCarriedAndOnlyRunningThemFails) {
+  const auto module = import(
+      "(float[N, 3] x) => (float[N, 3] y, float[N] z) {"
+      " y, z = custom.ops.Magic <level = 2, names = [\"a\", \"b\"], rate = 0.5> (x, , x) }");
+  EXPECT_THAT(text_of(*module),
+              HasSubstr("[target=onnx.custom.ops.Magic](args=(%x, None, %x), kwargs={level: 2, "
+                        "names: ['a', 'b'], rate: 0.5, _opset: 3, _outputs: 2})"));
+  EXPECT_THAT(
+      [&] {
+        (*module)(at::randn({2, 3}));
+      },
+      ThrowsMessage<Error>(HasSubstr("onnx.custom.ops.Magic")));
+}
+
+TEST(OnnxImport, AttributesNobodyKnowsMakeAnOperatorUnknown) {
+  const auto module = import("(float[N] x) => (float[N] y) { y = Relu <turbo = 1> (x) }");
+  EXPECT_THAT(text_of(*module), HasSubstr(R"(_reason: 'the attribute \'turbo\' is not known')"));
+}
+
+TEST(OnnxImport, SubgraphsAreCarriedWithWhatTheyTakeFromOutside) {
+  const auto module = import(
+      "(bool c, float[2] x) => (float[2] y) {"
+      " a = Relu (x)"
+      " y = If <then_branch = t () => (float[2] r) { r = Neg (a) },"
+      "         else_branch = e () => (float[2] q) { q = Abs (a) }> (c) }");
+  EXPECT_THAT(text_of(*module), HasSubstr("[target=onnx.If](args=(%c, %relu), kwargs="));
+  EXPECT_THAT(text_of(*module), HasSubstr("_captures: ['a']"));
+}
+
+TEST(OnnxImport, NodesMayStandInAnyOrder) {
+  const auto module = import("(float[2] x) => (float[2] y) { y = Relu (a) a = Relu (x) }");
+  EXPECT_TRUE(at::equal((*module)(at::tensor({-1.0, 2.0})).tensor(), at::tensor({0.0, 2.0})));
+}
+
+TEST(OnnxImport, FunctionsOfTheModelAreInlined) {
+  onnx::ModelProto model =
+      test::model_from_text("(float[2] x) => (float[2] y) { y = custom.ops.Twice (x) }");
+  onnx::FunctionProto& function = *model.add_functions();
+  function.set_domain("custom.ops");
+  function.set_name("Twice");
+  function.add_input("in");
+  function.add_output("out");
+  for (const auto& [from, to] : {std::pair{"in", "mid"}, {"mid", "out"}}) {
+    onnx::NodeProto& node = *function.add_node();
+    node.set_op_type("Relu");
+    node.add_input(from);
+    node.add_output(to);
+  }
+  EXPECT_EQ(import_onnx(std::move(model))->graph().size(), 4U);
+}
+
+struct BadModel {
+  const char* name;
+  const char* graph;
+  const char* message;
+};
+
+class OnnxBadModels : public testing::TestWithParam<BadModel> {};
+
+TEST_P(OnnxBadModels, AreErrorsThatNameFileAndNode) {
+  EXPECT_THAT([] { import(GetParam().graph); }, ThrowsMessage<Error>(GetParam().message));
+}
+
+const BadModel kBadModels[] = {
+    {"Cycle", "(float[2] x) => (float[2] y) { a = Add (x, b) b = Relu (a) y = Relu (b) }",
+     "m.onnx: node 'a' (Add) depends on its own result: the graph has a cycle"},
+    {"MissingInitializer", "(float[1, 3, 8, 8] x) => (float[N] y) { y = Conv (x, w) }",
+     "m.onnx: node 'y' (Conv) reads 'w', which nothing computes"},
+    {"OutputNobodyComputes", "(float[2] x) => (float[2] y) { a = Relu (x) }",
+     "m.onnx: the output 'y' is never computed"},
+    {"ComputedTwice", "(float[2] x) => (float[2] y) { y = Relu (x) y = Relu (x) }",
+     "m.onnx: node 'y' (Relu): 'y' is computed twice"},
+    {"WrongRank", "(float[3, 8] x, float[4, 3, 3, 3] w) => (float[N] y) { y = Conv (x, w) }",
+     "m.onnx: node 'y' (Conv): its input has 2 axes, its weight 4"},
+    {"WrongAttributeType",
+     "(float[1, 3, 8, 8] x, float[4, 3, 3, 3] w) => (float[N] y) { y = Conv <group = 1.5> (x, w) }",
+     "m.onnx: node 'y' (Conv): attribute 'group' is of type FLOAT, expected INT"},
+    {"ZeroStride",
+     "(float[1, 3, 8, 8] x, float[4, 3, 3, 3] w) => (float[N] y) { y = Conv <strides = [0, 1]> (x, "
+     "w) }",
+     "m.onnx: node 'y' (Conv): strides contains 0"},
+};
+INSTANTIATE_TEST_SUITE_P(Models, OnnxBadModels, testing::ValuesIn(kBadModels),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace sparsebit::frontends

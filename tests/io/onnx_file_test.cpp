@@ -1,0 +1,97 @@
+#include "sparsebit/io/onnx_file.h"
+
+#include "core/temp_dir.h"
+#include "sparsebit/core/atomic_file.h"
+#include "sparsebit/core/error.h"
+#include "sparsebit/io/onnx_tensor.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace sparsebit::io {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+onnx::ModelProto small_model() {
+  onnx::ModelProto model;
+  model.set_ir_version(7);
+  model.add_opset_import()->set_version(13);
+  onnx::NodeProto& node = *model.mutable_graph()->add_node();
+  node.set_op_type("Add");
+  node.add_input("x");
+  node.add_input("w");
+  node.add_output("y");
+  *model.mutable_graph()->add_initializer() = to_tensor_proto(at::arange(1000.0F), "w");
+  return model;
+}
+
+TEST(OnnxFile, RoundTripGivesTheSameBytes) {
+  const test::TempDir dir;
+  save_onnx(small_model(), dir / "a.onnx");
+  save_onnx(load_onnx(dir / "a.onnx"), dir / "b.onnx");
+  EXPECT_EQ(read_file(dir / "a.onnx"), read_file(dir / "b.onnx"));
+  EXPECT_TRUE(looks_like_onnx(read_file(dir / "a.onnx")));
+  EXPECT_FALSE(looks_like_onnx("PK\x03\x04"));
+}
+
+TEST(OnnxFile, LargeModelsKeepTheirWeightsBesideThem) {
+  const test::TempDir dir;
+  save_onnx(small_model(), dir / "a.onnx", {.largest_file = 1000});
+  EXPECT_LT(std::filesystem::file_size(dir / "a.onnx"), 300U);
+  EXPECT_EQ(std::filesystem::file_size(dir / "a.onnx.data"), 4000U);
+
+  onnx::ModelProto model = load_onnx(dir / "a.onnx");
+  ExternalData external(dir.path());
+  const at::Tensor weight = take_tensor(*model.mutable_graph()->mutable_initializer(0), external);
+  EXPECT_TRUE(at::equal(weight, at::arange(1000.0F)));
+}
+
+TEST(OnnxFile, BadFilesAreErrorsThatNameThem) {
+  const test::TempDir dir;
+  const std::string good = small_model().SerializeAsString();
+  const auto error_of = [&](const std::string& bytes) {
+    write_file_atomically(dir / "bad.onnx", bytes);
+    try {
+      load_onnx(dir / "bad.onnx");
+    } catch (const Error& e) {
+      return std::string(e.what()).substr(std::string(e.what()).find("bad.onnx"));
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(error_of(good.substr(0, good.size() / 2)),
+            "bad.onnx: not a complete ONNX file (" + std::to_string(good.size() / 2) +
+                " bytes); it is damaged, nested too deeply, or something else");
+  EXPECT_THAT(error_of("hello"), HasSubstr("not a complete ONNX file (5 bytes)"));
+  EXPECT_EQ(error_of(""), "bad.onnx: not an ONNX model: it has no graph");
+  // a length field of 2 GB in a file of some bytes
+  EXPECT_THAT(error_of(std::string("\x3A\xFF\xFF\xFF\xFF\x07", 6)), HasSubstr("not a complete"));
+  EXPECT_THAT([&] { load_onnx(dir / "none.onnx"); },
+              ThrowsMessage<Error>(HasSubstr("cannot read")));
+}
+
+TEST(OnnxFile, NamesMustBeText) {
+  onnx::ModelProto model = small_model();
+  model.mutable_graph()->mutable_node(0)->set_output(0, "\xFF\xFE");
+  EXPECT_THAT([&] { parse_onnx(model.SerializeAsString(), "m"); },
+              ThrowsMessage<Error>("m: the name of an output of a node is not UTF-8 text"));
+}
+
+TEST(OnnxFile, GraphsNestedTooDeeplyAreRefused) {
+  onnx::ModelProto model = small_model();
+  onnx::GraphProto* graph = model.mutable_graph();
+  for (int depth = 0; depth < 200; ++depth) {
+    onnx::NodeProto* node = graph->add_node();
+    node->set_op_type("If");
+    graph = node->add_attribute()->mutable_g();
+  }
+  EXPECT_THAT([&] { parse_onnx(model.SerializeAsString(), "m"); },
+              ThrowsMessage<Error>(HasSubstr("nested too deeply")));
+}
+
+}  // namespace
+}  // namespace sparsebit::io
