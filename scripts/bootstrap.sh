@@ -2,6 +2,8 @@
 # Installs the Debian packages that the build and the tests need. Does nothing when all of them are
 # there. Needs root or sudo only when something is missing. `make format` and `make tidy` need
 # clang-format and clang-tidy besides.
+#
+# --sweep adds what `make test-sweep` needs: torch and torchvision for Python.
 set -euo pipefail
 
 packages=(
@@ -12,11 +14,20 @@ packages=(
   # tests and benchmarks
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata
 )
+if [ "${1:-}" = --sweep ]; then
+  packages+=(python3-torch python3-torchvision python3-numpy)
+fi
 
 missing=()
 for package in "${packages[@]}"; do
   status=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null || true)
   [ "$status" = installed ] || missing+=("$package")
+done
+# ONNX Runtime runs in node. One that did not come from Debian is as good, but its packages exclude
+# Debian's npm.
+for program in node npm; do
+  command -v "$program" >/dev/null && continue
+  [ "$program" = node ] && missing+=(nodejs) || missing+=(npm)
 done
 if [ ${#missing[@]} -eq 0 ]; then
   exit 0

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Installs ONNX Runtime for node, which judges exported files in tests, into the folder DEST. Does
+# nothing when it is there already. Its package carries the CPU library, so no install script runs.
+set -euo pipefail
+
+version=1.30.0
+dest=${1:?usage: install_onnxruntime.sh DEST}
+
+# Loads the library, not only the package around it.
+works() {
+  (cd "$1" && node -e "
+    const ort = require('onnxruntime-node');
+    if (ort.env.versions.node !== '$version') throw Error('found ' + ort.env.versions.node);
+    ort.listSupportedBackends();")
+}
+
+if [ -d "$dest" ] && works "$dest" 2>/dev/null; then
+  exit 0
+fi
+for program in node npm; do
+  if ! command -v "$program" >/dev/null; then
+    echo "error: $program is missing; scripts/bootstrap.sh installs it" >&2
+    exit 1
+  fi
+done
+
+mkdir -p "$(dirname "$dest")"
+partial=$(mktemp -d "$dest.XXXXXX")
+trap 'rm -rf "$partial"' EXIT
+npm install --prefix "$partial" --ignore-scripts --no-audit --no-fund --no-update-notifier \
+  "onnxruntime-node@$version" >/dev/null
+# The package has libraries of all platforms, a quarter of a gigabyte that nobody here loads.
+libraries=$partial/node_modules/onnxruntime-node/bin
+platform=$(node -p 'process.platform')
+arch=$(node -p 'process.arch')
+find "$libraries" -mindepth 2 -maxdepth 2 -type d ! -name "$platform" -exec rm -rf {} +
+find "$libraries" -mindepth 3 -maxdepth 3 -type d ! -name "$arch" -exec rm -rf {} +
+works "$partial"
+rm -rf "$dest"
+mv "$partial" "$dest"
+trap - EXIT
+echo "Installed ONNX Runtime $version in $dest."
