@@ -1,6 +1,7 @@
 #include "sparsebit/core/atomic_file.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/interrupt.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -132,6 +133,7 @@ struct AtomicFile::Impl {
   explicit Impl(fs::path path)
       : target(std::move(path)),
         descriptor(create_beside(target, temporary)),
+        interruptible(temporary),
         buffer(descriptor.get()),
         stream(&buffer) {}
 
@@ -142,6 +144,7 @@ struct AtomicFile::Impl {
   fs::path target;
   fs::path temporary;
   Descriptor descriptor;
+  RemoveOnInterrupt interruptible;
   DescriptorBuffer buffer;
   std::ostream stream;
   bool committed = false;

@@ -1,0 +1,64 @@
+#include "sparsebit/core/interrupt.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <climits>
+#include <csignal>
+#include <cstring>
+
+namespace sparsebit {
+
+// A signal handler may not allocate or lock, so the names stand in memory that is always there.
+struct RemoveOnInterrupt::Slot {
+  enum State { Free, Filling, Ready };
+  std::atomic<State> state = Free;
+  std::array<char, PATH_MAX> path;
+
+  static constexpr size_t kCount = 32;
+  static std::array<Slot, kCount> all;
+};
+
+std::array<RemoveOnInterrupt::Slot, RemoveOnInterrupt::Slot::kCount> RemoveOnInterrupt::Slot::all;
+
+static_assert(std::atomic<int>::is_always_lock_free);
+
+RemoveOnInterrupt::Slot* RemoveOnInterrupt::reserve() {
+  for (Slot& slot : Slot::all) {
+    Slot::State expected = Slot::Free;
+    if (slot.state.compare_exchange_strong(expected, Slot::Filling)) return &slot;
+  }
+  return nullptr;
+}
+
+RemoveOnInterrupt::RemoveOnInterrupt(const std::filesystem::path& file) : slot_(nullptr) {
+  std::error_code error;  // absolute: the working folder may change
+  const std::string path = std::filesystem::absolute(file, error).string();
+  if (error || path.size() >= PATH_MAX) return;
+  slot_ = reserve();
+  if (slot_ == nullptr) return;
+  std::memcpy(slot_->path.data(), path.c_str(), path.size() + 1);
+  slot_->state = Slot::Ready;
+}
+
+RemoveOnInterrupt::~RemoveOnInterrupt() {
+  if (slot_ != nullptr) slot_->state = Slot::Free;
+}
+
+void RemoveOnInterrupt::on_signal(int number) {
+  for (Slot& slot : Slot::all) {
+    if (slot.state == Slot::Ready) ::unlink(slot.path.data());
+  }
+  std::signal(number, SIG_DFL);
+  std::raise(number);
+}
+
+void clean_up_on_interrupt() {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    // What was ignored when the program started, by nohup for instance, stays ignored.
+    if (std::signal(number, RemoveOnInterrupt::on_signal) == SIG_IGN) std::signal(number, SIG_IGN);
+  }
+}
+
+}  // namespace sparsebit
