@@ -13,7 +13,7 @@ help:
 	@echo "make build   build only; the command is $(BUILD)/bin/sparsebit"
 	@echo "make install install into PREFIX (default /usr/local)"
 	@echo "make format  format the code; check-format only checks; tidy runs clang-tidy"
-	@echo "make docs    regenerate docs/reference from the operator table"
+	@echo "make docs    regenerate the pages that list operators and ONNX support"
 	@echo "make clean   remove build/"
 
 bootstrap:
@@ -61,6 +61,7 @@ tidy: $(BUILD)/build.ninja
 
 docs: build
 	@$(BUILD)/bin/list_operators > docs/reference/operators.md
+	@$(BUILD)/bin/list_onnx_support > docs/onnx-support.md
 
 clean:
 	@rm -rf build
