@@ -10,7 +10,8 @@ packages=(
   # toolchain
   g++ cmake ninja-build ccache lld python3
   # libraries
-  libtorch-dev libonnx-dev libprotobuf-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev
+  libtorch-dev libonnx-dev libprotobuf-dev zlib1g-dev
+  libopencv-imgcodecs-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev
   # tests and benchmarks
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata
 )

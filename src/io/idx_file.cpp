@@ -1,0 +1,77 @@
+#include "sparsebit/io/idx_file.h"
+
+#include "sparsebit/core/error.h"
+
+#include <ATen/ATen.h>
+#include <zlib.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace sparsebit::io {
+namespace {
+
+constexpr int kUnsignedByte = 0x08, kMostAxes = 8;
+constexpr int64_t kBlock = 1 << 20;
+
+/// Reads both compressed and plain files, from the beginning.
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& path)
+      : name_(path.string()), file_(gzopen(path.c_str(), "rb"), gzclose) {
+    SPARSEBIT_CHECK(file_, Io, name_, ": cannot read: ", std::strerror(errno));
+  }
+
+  void read(void* to, int64_t size) {
+    const int got = gzread(file_.get(), to, static_cast<unsigned>(size));
+    SPARSEBIT_CHECK(got == size, InvalidArgument, name_, ": the file ends too early");
+  }
+
+  int64_t big_endian_number() {
+    std::array<uint8_t, 4> bytes{};
+    read(bytes.data(), 4);
+    return (int64_t{bytes[0]} << 24) | (bytes[1] << 16) | (bytes[2] << 8) | bytes[3];
+  }
+
+  const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+  std::unique_ptr<gzFile_s, int (*)(gzFile)> file_;
+};
+
+std::vector<int64_t> read_shape(Reader& reader) {
+  const int64_t magic = reader.big_endian_number();
+  const int64_t axes = magic & 0xFF;
+  SPARSEBIT_CHECK(magic >> 8 == kUnsignedByte && axes >= 1 && axes <= kMostAxes, InvalidArgument,
+                  reader.name(), ": not an idx file of bytes");
+  std::vector<int64_t> shape;
+  for (int64_t i = 0; i < axes; ++i) shape.push_back(reader.big_endian_number());
+  return shape;
+}
+
+}  // namespace
+
+at::Tensor load_idx(const std::filesystem::path& path) {
+  Reader reader(path);
+  const std::vector<int64_t> shape = read_shape(reader);
+  int64_t size = 1;
+  for (const int64_t axis : shape) {
+    SPARSEBIT_CHECK(!__builtin_mul_overflow(size, axis, &size), InvalidArgument, reader.name(),
+                    ": its size overflows 64 bits");
+  }
+  // Grows with what is really there: a header alone must not take memory.
+  std::vector<uint8_t> data;
+  while (static_cast<int64_t>(data.size()) < size) {
+    const auto have = static_cast<int64_t>(data.size());
+    const int64_t part = std::min(size - have, std::max(kBlock, have));
+    data.resize(static_cast<size_t>(have + std::min(part, int64_t{1} << 30)));
+    reader.read(data.data() + have, static_cast<int64_t>(data.size()) - have);
+  }
+  return at::from_blob(data.data(), shape, at::kByte).clone();
+}
+
+}  // namespace sparsebit::io
