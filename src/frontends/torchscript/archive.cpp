@@ -1,0 +1,96 @@
+#include "frontends/torchscript/archive.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/error_context.h"
+#include "sparsebit/frontends/torchscript.h"
+
+#include <ATen/ATen.h>
+#include <caffe2/serialize/inline_container.h>
+#include <torch/csrc/jit/serialization/import.h>
+
+#include <fstream>
+
+namespace sparsebit::frontends {
+
+bool looks_like_torchscript(std::string_view first_bytes) {
+  return first_bytes.starts_with("PK\x03\x04");
+}
+
+namespace torchscript {
+namespace {
+
+[[noreturn]] void fail(ErrorKind kind, const std::filesystem::path& path, std::string what) {
+  throw Error(kind, ErrorDetails{.what = std::move(what), .where = path.string()});
+}
+
+void check_magic(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || !std::filesystem::is_regular_file(path))
+    fail(ErrorKind::Io, path, "cannot be opened for reading");
+  char magic[4] = {};
+  file.read(magic, sizeof magic);
+  if (!looks_like_torchscript({magic, static_cast<size_t>(file.gcount())}))
+    fail(ErrorKind::InvalidModel, path, "is not a TorchScript file, which is a zip archive");
+}
+
+/// torch.save() writes zip archives too, but only with tensors and pickled Python objects.
+void check_records(const std::filesystem::path& path) {
+  caffe2::serialize::PyTorchStreamReader reader(path.string());
+  if (!reader.hasRecord("data.pkl"))
+    fail(ErrorKind::InvalidModel, path,
+         "is a zip archive, but not one of torch: it has no data.pkl");
+  if (!reader.hasRecord("constants.pkl"))
+    fail(ErrorKind::InvalidModel, path,
+         "has no TorchScript code; it was written by torch.save, not torch.jit.save (make one with "
+         "torch.jit.trace or torch.jit.script)");
+}
+
+/// Sizes and storage of a tensor come from different places of the file.
+void check_tensor(const std::filesystem::path& path, const std::string& name,
+                  const at::Tensor& tensor) {
+  if (!tensor.defined() || tensor.layout() != at::kStrided || !tensor.has_storage()) return;
+  for (const int64_t size : tensor.sizes()) {
+    if (size < 0)
+      fail(ErrorKind::InvalidModel, path, c10::str("tensor '", name, "' has a negative size"));
+  }
+  if (tensor.numel() == 0) return;
+  unsigned __int128 last = static_cast<unsigned __int128>(tensor.storage_offset());
+  for (int64_t i = 0; i < tensor.dim(); ++i) {
+    if (tensor.stride(i) < 0 || tensor.storage_offset() < 0)
+      fail(ErrorKind::InvalidModel, path, c10::str("tensor '", name, "' has a negative stride"));
+    last += static_cast<unsigned __int128>(tensor.size(i) - 1) * tensor.stride(i);
+  }
+  if ((last + 1) * tensor.itemsize() > tensor.storage().nbytes())
+    fail(ErrorKind::InvalidModel, path,
+         c10::str("tensor '", name, "' of shape ", tensor.sizes(), " is larger than its ",
+                  tensor.storage().nbytes(), " bytes in the file"));
+}
+
+}  // namespace
+
+std::string first_line(const std::exception& e) {
+  std::string text = message_of(e);
+  const size_t start = text.find_first_not_of(" \n");
+  if (start == std::string::npos) return "unknown error";
+  return text.substr(start, text.find('\n', start) - start);
+}
+
+torch::jit::Module load_archive(const std::filesystem::path& path) {
+  check_magic(path);
+  try {
+    check_records(path);
+    torch::jit::Module module = torch::jit::load(path.string(), c10::Device(at::kCPU));
+    for (const auto& item : module.named_parameters()) check_tensor(path, item.name, item.value);
+    for (const auto& item : module.named_buffers()) check_tensor(path, item.name, item.value);
+    return module;
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {
+    fail(ErrorKind::InvalidModel, path, "cannot be read: " + first_line(e));
+  }
+}
+
+}  // namespace torchscript
+}  // namespace sparsebit::frontends

@@ -1,0 +1,288 @@
+#include "frontends/torchscript/aten.h"
+#include "sparsebit/core/error.h"
+
+#include <limits>
+#include <map>
+
+namespace sparsebit::frontends::torchscript {
+namespace {
+
+using fx::Kwargs;
+using fx::Value;
+
+using Result = std::optional<Data>;
+using Rule = Result (*)(GraphBuilder&, const AtenCall&);
+
+Value list_of(size_t count, int64_t value) {
+  return fx::List(std::vector<Value>(count, Value(value)));
+}
+
+/// `x[..., start:end:step, ...]`; a slice that takes everything leaves no node.
+Result slice(GraphBuilder& b, const AtenCall& call) {
+  const Value self = call.has("self") ? call["self"] : call["l"];
+  const Value dim = call.has("dim") ? call["dim"] : Value(0);
+  SPARSEBIT_CHECK(dim.is_int(), DataDependent, "the dimension of a slice depends on data");
+  const auto bound = [](Value value, int64_t neutral) {
+    return value.is_int() && value.get<int64_t>() == neutral ? Value() : value;
+  };
+  const Value start = bound(call["start"], 0);
+  const Value end = bound(call["end"], std::numeric_limits<int64_t>::max());
+  const Value step = bound(call["step"], 1);
+  if (start.is_none() && end.is_none() && step.is_none() && call.has("self")) return Data{self};
+  const int64_t axis = dim.to_int();
+  const Value part = fx::Slice(start, end, step);
+  if (axis == 0) return Data{b.getitem(self, part)};
+  std::vector<Value> index;
+  if (axis > 0) {
+    index.assign(axis, fx::Slice());
+    index.push_back(part);
+  } else {
+    index = {fx::Ellipsis(), part};
+    index.insert(index.end(), -axis - 1, fx::Slice());
+  }
+  return Data{b.getitem(self, fx::Tuple(std::move(index)))};
+}
+
+/// `x[i, :, j]`: None stands for a whole axis.
+Result index(GraphBuilder& b, const AtenCall& call) {
+  const Value indices = call["indices"];
+  SPARSEBIT_CHECK(indices.is_sequence(), DataDependent, "the indices of a tensor depend on data");
+  std::vector<Value> items;
+  for (const Value& item : indices.items())
+    items.push_back(item.is_none() ? Value(fx::Slice()) : item);
+  if (items.size() == 1) return Data{b.getitem(call["self"], items[0])};
+  return Data{b.getitem(call["self"], fx::Tuple(std::move(items)))};
+}
+
+/// `x[...] = value`
+Result overwrite(GraphBuilder& b, const AtenCall& call) {
+  const Value source = call.has("src") ? call["src"] : call.has("value") ? call["value"] : Value(0);
+  b.function("operator.setitem", {call["self"], fx::Ellipsis(), source});
+  return Data{call["self"]};
+}
+
+std::string convolution_target(const char* base, size_t spatial) {
+  return "torch." + std::string(base) + std::to_string(spatial) + "d";
+}
+
+void add_unless(Kwargs& kwargs, const char* name, const Value& value, const Value& neutral) {
+  const bool is_neutral =
+      value.same_as(neutral) || (value.is_sequence() && neutral.is_sequence() &&
+                                 !value.contains_node() && value.ints() == neutral.ints());
+  if (!is_neutral) kwargs.emplace_back(name, value);
+}
+
+Result convolution(GraphBuilder& b, const AtenCall& call) {
+  const Value stride = call["stride"];
+  SPARSEBIT_CHECK(stride.is_sequence(), DataDependent,
+                  "the stride of a convolution depends on data");
+  const size_t n = stride.items().size();
+  const Value transposed = call["transposed"];
+  std::vector<Value> args = {call["input"], call["weight"], call["bias"]};
+  Kwargs kwargs;
+  add_unless(kwargs, "stride", stride, list_of(n, 1));
+  add_unless(kwargs, "padding", call["padding"], list_of(n, 0));
+  add_unless(kwargs, "dilation", call["dilation"], list_of(n, 1));
+  add_unless(kwargs, "groups", call["groups"], 1);
+  const bool up = transposed.is_bool() && transposed.get<bool>();
+  if (up) add_unless(kwargs, "output_padding", call["output_padding"], list_of(n, 0));
+  const std::string target = convolution_target(up ? "conv_transpose" : "conv", n);
+  return Data{b.function(target, std::move(args), std::move(kwargs))};
+}
+
+Result embedding(GraphBuilder& b, const AtenCall& call) {
+  Kwargs kwargs;
+  add_unless(kwargs, "padding_idx", call["padding_idx"], -1);
+  add_unless(kwargs, "scale_grad_by_freq", call["scale_grad_by_freq"], false);
+  add_unless(kwargs, "sparse", call["sparse"], false);
+  return Data{
+      b.function("torch.nn.functional.embedding", {call["indices"], call["weight"]}, kwargs)};
+}
+
+Result embedding_bag(GraphBuilder& b, const AtenCall& call) {
+  static const char* const modes[] = {"sum", "mean", "max"};
+  const int64_t mode = call["mode"].to_int();
+  SPARSEBIT_CHECK(mode >= 0 && mode < 3, InvalidModel, "embedding_bag has no mode ", mode);
+  Kwargs kwargs = {{"mode", modes[mode]}};
+  add_unless(kwargs, "scale_grad_by_freq", call["scale_grad_by_freq"], false);
+  add_unless(kwargs, "sparse", call["sparse"], false);
+  add_unless(kwargs, "per_sample_weights", call["per_sample_weights"], {});
+  add_unless(kwargs, "include_last_offset", call["include_last_offset"], false);
+  add_unless(kwargs, "padding_idx", call["padding_idx"], {});
+  Data out(call.outputs);
+  out[0] = b.function("torch.nn.functional.embedding_bag",
+                      {call["indices"], call["weight"], call["offsets"]}, kwargs);
+  return out;
+}
+
+/// Both families of overloads: scale factors as a list, or one argument per axis.
+Result upsample(GraphBuilder& b, const AtenCall& call) {
+  const auto ends = [&](const char* text) { return call.name.find(text) != std::string::npos; };
+  const char* mode = ends("nearest_exact") ? "nearest-exact"
+                     : ends("nearest")     ? "nearest"
+                     : ends("trilinear")   ? "trilinear"
+                     : ends("bilinear")    ? "bilinear"
+                     : ends("bicubic")     ? "bicubic"
+                                           : "linear";
+  std::vector<Value> scales;
+  for (const char* name : {"scales", "scales_d", "scales_h", "scales_w"}) {
+    if (!call[name].is_none()) scales.push_back(call[name]);
+  }
+  const Value factors = scales.empty() ? call["scale_factors"] : Value(fx::List(std::move(scales)));
+  Kwargs kwargs;
+  if (factors.is_none())
+    kwargs.emplace_back("size", call["output_size"]);
+  else
+    kwargs.emplace_back("scale_factor", factors);
+  kwargs.emplace_back("mode", mode);
+  if (call.has("align_corners")) kwargs.emplace_back("align_corners", call["align_corners"]);
+  if (call.name.ends_with("_aa")) kwargs.emplace_back("antialias", true);
+  const Value input = call.has("self") ? call["self"] : call["input"];
+  return Data{b.function("torch.nn.functional.interpolate", {input}, std::move(kwargs))};
+}
+
+Result to(GraphBuilder& b, const AtenCall& call) {
+  Kwargs kwargs;
+  for (const char* name : {"other", "device", "dtype", "memory_format"})
+    add_unless(kwargs, name, call[name], {});
+  add_unless(kwargs, "copy", call.has("copy") ? call["copy"] : Value(false), false);
+  if (kwargs.empty()) return Data{call["self"]};
+  return Data{b.method("to", {call["self"]}, std::move(kwargs))};
+}
+
+Result larger_or_smaller(GraphBuilder& b, const AtenCall& call) {
+  if (!call.has("other") || !call.has("self")) return std::nullopt;
+  const char* target = call.name == "max" ? "torch.maximum" : "torch.minimum";
+  return Data{b.function(target, {call["self"], call["other"]})};
+}
+
+Result pad_with(GraphBuilder& b, const AtenCall& call, const char* mode) {
+  return Data{
+      b.function("torch.nn.functional.pad", {call["self"], call["padding"]}, {{"mode", mode}})};
+}
+
+Result reflection_pad(GraphBuilder& b, const AtenCall& call) {
+  return pad_with(b, call, "reflect");
+}
+
+Result replication_pad(GraphBuilder& b, const AtenCall& call) {
+  return pad_with(b, call, "replicate");
+}
+
+Result constant_pad(GraphBuilder& b, const AtenCall& call) {
+  Kwargs kwargs;
+  add_unless(kwargs, "value", call["value"], 0);
+  return Data{b.function("torch.nn.functional.pad", {call["self"], call["pad"]}, kwargs)};
+}
+
+Result attribute(GraphBuilder& b, const AtenCall& call) {
+  return Data{b.function("getattr", {call.args.at(0).second, call.name})};
+}
+
+Result adaptive_max_pool(GraphBuilder& b, const AtenCall& call) {
+  const Value both = b.function("torch.nn.functional." + call.name,
+                                {call["self"], call["output_size"]}, {{"return_indices", true}});
+  return Data{b.getitem(both, 0), b.getitem(both, 1)};
+}
+
+Result in_order(GraphBuilder& b, const AtenCall& call) {
+  std::vector<Value> args;
+  for (const auto& [name, value] : call.args) args.push_back(value);
+  const Value result = b.function("torch." + call.name, std::move(args));
+  if (call.outputs == 1) return Data{result};
+  Data out;
+  for (size_t i = 0; i < call.outputs; ++i) out.push_back(b.getitem(result, int64_t(i)));
+  return out;
+}
+
+Result same(GraphBuilder&, const AtenCall& call) { return Data{call.args.at(0).second}; }
+
+Result sliding_blocks(GraphBuilder& b, const AtenCall& call) {
+  std::vector<Value> args;
+  for (const auto& [name, value] : call.args) args.push_back(value);
+  const char* target = call.name == "im2col" ? "unfold" : "fold";
+  return Data{b.function(std::string("torch.nn.functional.") + target, std::move(args))};
+}
+
+Result split(GraphBuilder& b, const AtenCall& call) {
+  const Value sizes = call.has("split_size") ? call["split_size"] : call["split_sizes"];
+  Kwargs kwargs;
+  add_unless(kwargs, "dim", call["dim"], 0);
+  return Data{b.function("torch.split", {call["self"], sizes}, kwargs)};
+}
+
+Result scalar_tensor(GraphBuilder& b, const AtenCall& call) {
+  Kwargs kwargs;
+  add_unless(kwargs, "dtype", call["dtype"], {});
+  add_unless(kwargs, "device", call["device"], {});
+  return Data{b.function("torch.tensor", {call["s"]}, kwargs)};
+}
+
+const std::map<std::string, Rule>& rules() {
+  static const std::map<std::string, Rule> all = {
+      {"slice", slice},
+      {"index", index},
+      {"copy_", overwrite},
+      {"fill_", overwrite},
+      {"zero_", overwrite},
+      {"_convolution", convolution},
+      {"convolution", convolution},
+      {"_convolution_mode", convolution},
+      {"embedding", embedding},
+      {"embedding_bag", embedding_bag},
+      {"upsample_nearest1d", upsample},
+      {"upsample_nearest2d", upsample},
+      {"upsample_nearest3d", upsample},
+      {"_upsample_nearest_exact1d", upsample},
+      {"_upsample_nearest_exact2d", upsample},
+      {"_upsample_nearest_exact3d", upsample},
+      {"upsample_linear1d", upsample},
+      {"upsample_bilinear2d", upsample},
+      {"upsample_bicubic2d", upsample},
+      {"upsample_trilinear3d", upsample},
+      {"_upsample_bilinear2d_aa", upsample},
+      {"_upsample_bicubic2d_aa", upsample},
+      {"to", to},
+      {"max", larger_or_smaller},
+      {"min", larger_or_smaller},
+      {"reflection_pad1d", reflection_pad},
+      {"reflection_pad2d", reflection_pad},
+      {"reflection_pad3d", reflection_pad},
+      {"replication_pad1d", replication_pad},
+      {"replication_pad2d", replication_pad},
+      {"replication_pad3d", replication_pad},
+      {"constant_pad_nd", constant_pad},
+      {"dtype", attribute},
+      {"device", attribute},
+      {"shape", attribute},
+      {"ndim", attribute},
+      {"requires_grad", attribute},
+      {"is_cuda", attribute},
+      {"T", attribute},
+      {"adaptive_max_pool1d", adaptive_max_pool},
+      {"adaptive_max_pool2d", adaptive_max_pool},
+      {"adaptive_max_pool3d", adaptive_max_pool},
+      {"lstm_cell", in_order},
+      {"gru_cell", in_order},
+      {"rnn_tanh_cell", in_order},
+      {"rnn_relu_cell", in_order},
+      {"im2col", sliding_blocks},
+      {"col2im", sliding_blocks},
+      {"lift", same},
+      {"lift_fresh", same},
+      {"alias", same},
+      {"split", split},
+      {"split_with_sizes", split},
+      {"scalar_tensor", scalar_tensor},
+  };
+  return all;
+}
+
+}  // namespace
+
+std::optional<Data> write_special(GraphBuilder& builder, const AtenCall& call) {
+  const auto rule = rules().find(call.name);
+  return rule == rules().end() ? std::nullopt : rule->second(builder, call);
+}
+
+}  // namespace sparsebit::frontends::torchscript

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "frontends/torchscript/datum.h"
+#include "frontends/torchscript/source_model.h"
+#include "sparsebit/fx/graph.h"
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+namespace sparsebit::frontends::torchscript {
+
+/// Writes nodes into a graph: tensors in arguments become get_attr nodes, boxed numbers tensors,
+/// and each node knows the module it came from.
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(SourceModel& source) : source_(source) {}
+
+  fx::Graph& graph() { return *graph_; }
+  std::unique_ptr<fx::Graph> take_graph() { return std::move(graph_); }
+  SourceModel& source() { return source_; }
+
+  fx::Value function(std::string target, std::vector<fx::Value> args, fx::Kwargs kwargs = {});
+  fx::Value method(std::string name, std::vector<fx::Value> args, fx::Kwargs kwargs = {});
+  fx::Value module(std::string path, std::vector<fx::Value> args, fx::Kwargs kwargs = {});
+  fx::Value getitem(const fx::Value& from, fx::Value index);
+
+  /// A datum as it stands in a node's arguments; modules and functions cannot.
+  fx::Value argument(const Datum& datum);
+  /// A tensor, be it a node or known.
+  fx::Value argument(const fx::Value& value);
+
+  /// Dotted path of the module whose code is being read.
+  std::string scope;
+
+ private:
+  fx::Value create(fx::Opcode op, std::string target, std::vector<fx::Value> args,
+                   fx::Kwargs kwargs);
+  fx::Value tensor_node(const at::Tensor& tensor);
+
+  SourceModel& source_;
+  std::unique_ptr<fx::Graph> graph_ = std::make_unique<fx::Graph>();
+  std::unordered_map<const void*, fx::Node*> tensor_nodes_;
+};
+
+}  // namespace sparsebit::frontends::torchscript

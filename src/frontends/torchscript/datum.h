@@ -1,0 +1,100 @@
+#pragma once
+
+#include "sparsebit/fx/ops/value.h"
+
+#include <ATen/core/ivalue.h>
+
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace torch::jit {
+struct Function;
+}
+
+namespace sparsebit::frontends::torchscript {
+
+class Datum;
+using Data = std::vector<Datum>;
+
+/// A TorchScript list: a reference, because appending to it is seen by everyone who holds it.
+struct ListRef {
+  std::shared_ptr<Data> items;
+};
+struct TupleRef {
+  std::shared_ptr<const Data> items;
+};
+struct DictRef {
+  std::shared_ptr<std::vector<std::pair<Datum, Datum>>> items;
+};
+/// A module, or another object with attributes and methods.
+struct ObjectRef {
+  c10::intrusive_ptr<c10::ivalue::Object> object;
+};
+/// A number that the tracer wrapped in a tensor of no dimensions, as it does with sizes. Kept as a
+/// number: what is done to it is arithmetic on shapes.
+struct Boxed {
+  fx::Value number;
+  bool non_negative;
+};
+
+/// What is known about a TorchScript value before the model runs.
+///
+/// A plain fx::Value is a scalar, string, device or tensor, or a node when only running the model
+/// gives the value. A node may also stand for a list, tuple or dict.
+class Datum {
+ public:
+  using Variant = std::variant<fx::Value, ListRef, TupleRef, DictRef, ObjectRef,
+                               torch::jit::Function*, Boxed, c10::IValue>;
+
+  Datum() = default;                                              // None
+  Datum(fx::Value value) : data_(std::move(value)) {}             // NOLINT
+  Datum(ListRef list) : data_(std::move(list)) {}                 // NOLINT
+  Datum(TupleRef tuple) : data_(std::move(tuple)) {}              // NOLINT
+  Datum(DictRef dict) : data_(std::move(dict)) {}                 // NOLINT
+  Datum(ObjectRef object) : data_(std::move(object)) {}           // NOLINT
+  Datum(torch::jit::Function* function) : data_(function) {}      // NOLINT
+  Datum(Boxed boxed) : data_(std::move(boxed)) {}                 // NOLINT
+  explicit Datum(c10::IValue other) : data_(std::move(other)) {}  // what has no form of its own
+
+  static Datum list(Data items);
+  static Datum tuple(Data items);
+
+  template <class T>
+  bool is() const {
+    return std::holds_alternative<T>(data_);
+  }
+  template <class T>
+  const T& get() const {
+    return std::get<T>(data_);
+  }
+
+  bool is_value() const { return is<fx::Value>(); }
+  bool is_node() const { return is_value() && get<fx::Value>().is_node(); }
+  bool is_none() const { return is_value() && get<fx::Value>().is_none(); }
+  bool is_tensor() const { return is_value() && get<fx::Value>().is_tensor(); }
+  const fx::Value& value() const { return get<fx::Value>(); }
+  /// Items of a list or tuple; null for anything else.
+  const Data* items() const;
+
+  /// Whether nothing in it waits for the model to run.
+  bool is_known() const;
+  /// Whether there is a tensor in it.
+  bool has_tensor() const;
+
+ private:
+  Variant data_;
+};
+
+Datum from_ivalue(const c10::IValue& value);
+
+/// For evaluation by libtorch. The datum is known.
+///
+/// @param type  the static type, from which empty lists get their element type.
+c10::IValue to_ivalue(const Datum& datum, const c10::TypePtr& type);
+/// The same for values of the graph world; nodes cannot be converted.
+c10::IValue to_ivalue(const fx::Value& value, const c10::TypePtr& type);
+fx::Value to_value(const c10::IValue& value);
+
+}  // namespace sparsebit::frontends::torchscript

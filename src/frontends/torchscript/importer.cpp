@@ -1,0 +1,212 @@
+#include "frontends/torchscript/archive.h"
+#include "frontends/torchscript/interpreter.h"
+#include "frontends/torchscript/leaf.h"
+#include "frontends/torchscript/opaque_module.h"
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/glob.h"
+#include "sparsebit/core/near_match.h"
+#include "sparsebit/frontends/torchscript.h"
+#include "sparsebit/fx/dead_code.h"
+
+#include <algorithm>
+#include <regex>
+#include <set>
+
+namespace sparsebit::frontends {
+namespace torchscript {
+namespace {
+
+using fx::Value;
+
+/// Which modules are leaves, and what they become.
+class Leaves : public ModuleCalls {
+ public:
+  Leaves(SourceModel& source, const std::vector<std::string>& skip)
+      : source_(source), skip_(skip), matched_(skip.size()) {}
+
+  std::optional<Datum> call_leaf(Interpreter& interpreter, const torch::jit::Module& module,
+                                 const std::string& path, const std::string& method,
+                                 const Data& args) override;
+
+  std::vector<std::string> unmatched_patterns() const {
+    std::vector<std::string> result;
+    for (size_t i = 0; i < skip_.size(); ++i) {
+      if (!matched_[i]) result.push_back(skip_[i]);
+    }
+    return result;
+  }
+
+ private:
+  bool is_skipped(const std::string& path);
+  Datum call_opaque(GraphBuilder& builder, const torch::jit::Module& module,
+                    const std::string& path, const std::string& method, const Data& args);
+  Datum call_module(GraphBuilder& builder, const std::string& path, const fx::Module& leaf,
+                    const Data& args);
+
+  SourceModel& source_;
+  std::vector<std::string> skip_;
+  std::vector<bool> matched_;
+  std::unordered_map<std::string, fx::ModulePtr> scripted_;  // by path
+  std::unordered_map<std::string, fx::ModulePtr> traced_;
+};
+
+bool Leaves::is_skipped(const std::string& path) {
+  bool skipped = false;
+  for (size_t i = 0; i < skip_.size(); ++i) {
+    if (path.empty() || !glob_match(path, skip_[i])) continue;
+    matched_[i] = true;
+    skipped = true;
+  }
+  return skipped;
+}
+
+std::optional<Datum> Leaves::call_leaf(Interpreter& interpreter, const torch::jit::Module& module,
+                                       const std::string& path, const std::string& method,
+                                       const Data& args) {
+  GraphBuilder& builder = interpreter.builder();
+  // A method that a module calls on itself is a part of it.
+  if (path == builder.scope) return std::nullopt;
+  static const std::regex forward("forward(__)?\\d*");  // also of overloads, and of further calls
+  const bool main_method = std::regex_match(method, forward);
+  const fx::Spelling* spelling = module_spelling(module);
+  const bool known_leaf = spelling && main_method && !path.empty();
+  if (is_skipped(path) && !known_leaf) return call_opaque(builder, module, path, method, args);
+  if (!known_leaf) return std::nullopt;
+  if (const auto known = scripted_.find(path); known != scripted_.end())
+    return call_module(builder, path, *known->second, args);
+  const fx::Module& mirror = *source_.root().find(path);
+  if (!traced_.contains(path)) {
+    if (fx::ModulePtr leaf = leaf_from_constants(module, *spelling, mirror)) {
+      source_.root().set_module(path, leaf);
+      scripted_.emplace(path, leaf);
+      return call_module(builder, path, *leaf, args);
+    }
+  }
+  torch::jit::Function& function = module.get_method(method).function();
+  if (auto leaf = leaf_from_graph(*spelling, module, function, source_)) {
+    // A module that is called again has another method for it, which has to mean the same module.
+    const auto [first, is_new] = traced_.emplace(path, leaf->module);
+    if (is_new) source_.root().set_module(path, leaf->module);
+    leaf->module = leaf->module->describe() == first->second->describe() ? first->second : nullptr;
+    if (leaf->module) return call_traced(builder, *leaf, path, args);
+  }
+  return std::nullopt;
+}
+
+Datum Leaves::call_opaque(GraphBuilder& builder, const torch::jit::Module& module,
+                          const std::string& path, const std::string& method, const Data& args) {
+  auto known = std::dynamic_pointer_cast<OpaqueModule>(source_.root().find_module(path));
+  if (!known) {
+    known = std::make_shared<OpaqueModule>(module, method, *source_.root().find(path));
+    source_.root().set_module(path, known);
+  }
+  SPARSEBIT_CHECK(known->method() == method, Unsupported, "module '", path,
+                  "' cannot be skipped: both its '", known->method(), "' and its '", method,
+                  "' are called");
+  std::vector<Value> values;
+  for (const Datum& arg : args) values.push_back(builder.argument(arg));
+  return builder.module(path, std::move(values));
+}
+
+/// Trailing arguments that are the defaults anyway are left out, as a person would write it.
+Datum Leaves::call_module(GraphBuilder& builder, const std::string& path, const fx::Module& leaf,
+                          const Data& args) {
+  std::vector<Value> values;
+  for (const Datum& arg : args) values.push_back(builder.argument(arg));
+  const std::vector<fx::Parameter>& parameters = leaf.forward_schema().parameters();
+  const bool weights = values.size() > 4 && values[4].is_bool() && !values[4].get<bool>();
+  while (!values.empty() && values.size() <= parameters.size()) {
+    const auto& standard = parameters[values.size() - 1].default_value;
+    if (!standard || !standard->same_as(values.back())) break;
+    values.pop_back();
+  }
+  const Value result = builder.module(path, std::move(values));
+  // Without weights, attention gives None for them, which code may ask for.
+  if (leaf.type() == "torch.nn.MultiheadAttention" && weights)
+    return Datum::tuple({builder.getitem(result, 0), Datum()});
+  return result;
+}
+
+/// Placeholders for the model's inputs; those that are fixed have their default instead.
+Data make_inputs(const torch::jit::Module& model, GraphBuilder& builder,
+                 const std::set<std::string>& fixed, const std::vector<std::string>& given,
+                 std::vector<const fx::Node*>& fixable) {
+  Data inputs = {ObjectRef{model._ivalue()}};
+  const std::vector<c10::Argument>& arguments =
+      model.get_method("forward").function().getSchema().arguments();
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    const std::string& name = arguments[i].name();
+    const auto& standard = arguments[i].default_value();
+    const bool is_given = std::find(given.begin(), given.end(), name) != given.end();
+    if (fixed.contains(name)) {
+      inputs.push_back(from_ivalue(*standard));
+      continue;
+    }
+    std::optional<Value> value;
+    if (standard && !is_given) value = to_value(*standard);
+    fx::Node& node = builder.graph().placeholder(name, value);
+    if (value) fixable.push_back(&node);
+    inputs.push_back(Value(node));
+  }
+  return inputs;
+}
+
+void check_given(const torch::jit::Module& model, const std::vector<std::string>& given) {
+  std::vector<std::string> names;
+  const auto& arguments = model.get_method("forward").function().getSchema().arguments();
+  for (size_t i = 1; i < arguments.size(); ++i) names.push_back(arguments[i].name());
+  for (const std::string& name : given) {
+    SPARSEBIT_CHECK(std::find(names.begin(), names.end(), name) != names.end(), InvalidArgument,
+                    "given_inputs: the model has no input '", name, "'", did_you_mean(name, names));
+  }
+}
+
+TorchScriptModel build(const torch::jit::Module& model, const TorchScriptOptions& options,
+                       const std::set<std::string>& fixed) {
+  SourceModel source(model);
+  Leaves leaves(source, options.skip);
+  GraphBuilder builder(source);
+  Interpreter interpreter(builder, leaves);
+  Data inputs =
+      make_inputs(model, builder, fixed, options.given_inputs, interpreter.fixable_inputs);
+  const Datum result =
+      interpreter.run_function(model.get_method("forward").function(), std::move(inputs));
+  builder.graph().output(builder.argument(result));
+  TorchScriptModel imported;
+  imported.module = std::make_unique<fx::GraphModule>(source.root(), builder.take_graph(),
+                                                      last_part(class_name(model)));
+  fx::eliminate_dead_code(*imported.module);
+  imported.unmatched_patterns = leaves.unmatched_patterns();
+  return imported;
+}
+
+TorchScriptModel import_model(const torch::jit::Module& model, const TorchScriptOptions& options) {
+  SPARSEBIT_CHECK(model.find_method("forward"), InvalidModel, "the model (class ",
+                  class_name(model), ") has no method 'forward'");
+  check_given(model, options.given_inputs);
+  // An input turns out to decide something only when the code asks: then all starts anew with it.
+  std::set<std::string> fixed;
+  for (;;) {
+    try {
+      return build(model, options, fixed);
+    } catch (const InputDecides& decides) {
+      fixed.insert(decides.input);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace torchscript
+
+TorchScriptModel import_torchscript(const std::filesystem::path& path,
+                                    const TorchScriptOptions& options) {
+  const torch::jit::Module model = torchscript::load_archive(path);
+  try {
+    return torchscript::import_model(model, options);
+  } catch (const Error& e) {
+    if (e.kind() == ErrorKind::InvalidArgument) throw;
+    throw Error(e.kind(), ErrorDetails{.what = e.details().what, .where = path.string()});
+  }
+}
+
+}  // namespace sparsebit::frontends

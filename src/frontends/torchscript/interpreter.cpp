@@ -1,0 +1,244 @@
+#include "frontends/torchscript/interpreter.h"
+
+#include "frontends/torchscript/archive.h"
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/error_context.h"
+
+#include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/ir/constants.h>
+
+#include <algorithm>
+
+namespace sparsebit::frontends::torchscript {
+namespace {
+
+using fx::Value;
+namespace jit = torch::jit;
+
+constexpr int kDeepestCall = 400;             // deeper is a recursion without end
+constexpr int64_t kMostIterations = 1 << 16;  // of a loop that is written out
+
+/// Whether running the block ends in an exception, whatever the data.
+bool only_raises(const jit::Block& block) {
+  return std::any_of(block.nodes().begin(), block.nodes().end(), [](const jit::Node* node) {
+    if (node->kind() == c10::prim::RaiseException) return true;
+    return node->kind() == c10::prim::If && only_raises(*node->blocks()[0]) &&
+           only_raises(*node->blocks()[1]);
+  });
+}
+
+/// "model.py:12"; empty when the file does not say.
+std::string source_line(const jit::Node& node) {
+  const jit::SourceRange range = node.sourceRange();
+  const auto original = range.findSourceRangeThatGenerated();
+  const auto place = (original ? *original : range).file_line_col();
+  if (!place) return {};
+  return c10::str(std::get<0>(*place), ":", std::get<1>(*place));
+}
+
+std::string one_line(const Error& error) {
+  std::string text = error.details().what;
+  for (const std::string& frame : error.context()) text += "; " + frame;
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+/// Functions whose answer depends on how the program is run, and what it is here.
+std::optional<Value> answer_about_environment(const jit::Node& node) {
+  const std::string name = node.kind().toUnqualString();
+  if (name == "is_grad_enabled") return Value(true);  // the general way, which is always right
+  if (name == "is_autocast_enabled" || name == "is_autocast_cpu_enabled") return Value(false);
+  if (name == "_get_tracing_state" || name == "is_tracing") return Value(false);
+  if (name == "is_scripting") return Value(true);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Datum Interpreter::run_function(jit::Function& function, Data args, const std::string* owner) {
+  SPARSEBIT_CHECK(depth_ < kDeepestCall, Unsupported, "functions call each other ", kDeepestCall,
+                  " deep");
+  SPARSEBIT_CHECK(function.isGraphFunction(), Unsupported, "function '", function.name(),
+                  "' has no code");
+  const std::shared_ptr<jit::Graph> graph = jit::toGraphFunction(function).graph();
+  SPARSEBIT_CHECK(args.size() == graph->inputs().size(), InvalidModel, "'", function.name(),
+                  "' takes ", graph->inputs().size(), " arguments, got ", args.size());
+  Env env;
+  for (size_t i = 0; i < args.size(); ++i) env[graph->inputs()[i]] = std::move(args[i]);
+  std::string outer = builder_.scope;
+  if (owner) builder_.scope = *owner;
+  ++depth_;
+  Data results = run_block(*graph->block(), env);
+  --depth_;
+  builder_.scope = std::move(outer);
+  return results.size() == 1 ? results[0] : Datum::tuple(std::move(results));
+}
+
+Data Interpreter::run_block(jit::Block& block, Env& env) {
+  for (jit::Node* node : block.nodes()) {
+    try {
+      run_node(*node, env);
+    } catch (const Error& e) {
+      rethrow_located(*node, e);
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& e) {  // of libtorch
+      rethrow_located(*node, Error(ErrorKind::InvalidModel, first_line(e)));
+    }
+  }
+  Data results;
+  for (const jit::Value* value : block.outputs()) results.push_back(env[value]);
+  return results;
+}
+
+/// Says in which module and source line it happened, once: the innermost place.
+void Interpreter::rethrow_located(const jit::Node& node, const Error& error) {
+  if (std::exchange(error_located_, true)) throw error;
+  const std::string& path = builder_.scope;
+  std::string place = path.empty() ? "the model itself" : "module '" + path + "'";
+  const std::string line = source_line(node);
+  if (!line.empty()) place += " (" + line + ")";
+  std::string advice;
+  if (error.kind() == ErrorKind::DataDependent && !path.empty())
+    advice = "; to keep that module as one opaque step, skip it (--skip '" + path + "')";
+  throw Error(error.kind(), place + ": " + one_line(error) + advice);
+}
+
+void Interpreter::run_node(jit::Node& node, Env& env) {
+  if (node.kind() == c10::prim::If) return run_if(node, env);
+  if (node.kind() == c10::prim::Loop) return run_loop(node, env);
+  Data in;
+  for (const jit::Value* input : node.inputs()) in.push_back(env[input]);
+  Data out;
+  if (node.kind() == c10::prim::CallMethod) {
+    out = {call_method(node, in)};
+  } else if (node.kind() == c10::prim::CallFunction) {
+    out = {call_function(node, std::move(in))};
+  } else if (auto done = run_builtin(node, in)) {
+    out = std::move(*done);
+  } else {
+    out = write_operator(builder_, node, in);
+  }
+  SPARSEBIT_CHECK(out.size() == node.outputs().size(), Internal, node.kind().toQualString(),
+                  " gave ", out.size(), " results instead of ", node.outputs().size());
+  for (size_t i = 0; i < out.size(); ++i) env[node.outputs()[i]] = std::move(out[i]);
+}
+
+std::optional<Data> Interpreter::run_builtin(jit::Node& node, const Data& in) {
+  if (auto answer = answer_about_environment(node)) return Data{*answer};
+  if (auto done = run_prim(*this, node, in)) return done;
+  if (auto done = run_container(*this, node, in)) return done;
+  return evaluate(node, in);
+}
+
+/// Lets libtorch compute what is known. Tensors are left to the graph: a new tensor per run is not
+/// the same as one that all runs share.
+std::optional<Data> Interpreter::evaluate(jit::Node& node, const Data& in) {
+  const bool known = std::all_of(in.begin(), in.end(), [](const Datum& d) { return d.is_known(); });
+  if (!known || node.outputs().empty() || !node.maybeSchema()) return std::nullopt;
+  for (const jit::Value* output : node.outputs()) {
+    if (output->type()->isSubtypeOf(*c10::TensorType::get())) return std::nullopt;
+    if (output->type()->kind() == c10::TypeKind::ListType &&
+        output->type()->containedType(0)->isSubtypeOf(*c10::TensorType::get()))
+      return std::nullopt;
+  }
+  static const std::vector<std::string> about_form = {
+      "dim",       "size",    "numel",  "is_floating_point", "dtype", "device",
+      "len",       "is_cuda", "layout", "requires_grad",     "shape", "ndim",
+      "is_complex"};
+  const std::string name = node.kind().toUnqualString();
+  const bool form_only = std::find(about_form.begin(), about_form.end(), name) != about_form.end();
+  jit::Stack stack;
+  for (size_t i = 0; i < in.size(); ++i) {
+    const bool parameter = in[i].is_tensor() && builder_.source().owns(in[i].value().tensor());
+    if (parameter && !form_only) return std::nullopt;
+    stack.push_back(to_ivalue(in[i], node.inputs()[i]->type()));
+  }
+  node.getOperation()(stack);
+  Data out;
+  for (const c10::IValue& value : stack) out.push_back(from_ivalue(value));
+  return out;
+}
+
+std::optional<bool> Interpreter::known_condition(const Datum& datum) const {
+  if (!datum.is_known() || !datum.is_value()) return std::nullopt;
+  const Value& value = datum.value();
+  if (value.is_tensor() && builder_.source().owns(value.tensor())) return std::nullopt;
+  return value.to_bool();
+}
+
+bool Interpreter::condition(const Datum& datum, const char* what) {
+  if (const auto known = known_condition(datum)) return *known;
+  if (datum.is_node()) {
+    const auto found =
+        std::find(fixable_inputs.begin(), fixable_inputs.end(), &datum.value().node());
+    if (found != fixable_inputs.end()) throw InputDecides{(*found)->target()};
+  }
+  throw Error(ErrorKind::DataDependent,
+              c10::str(what, " depends on data, which is known only when the model runs"));
+}
+
+void Interpreter::run_if(jit::Node& node, Env& env) {
+  const Datum& decision = env[node.inputs()[0]];
+  jit::Block* yes = node.blocks()[0];
+  jit::Block* no = node.blocks()[1];
+  jit::Block* taken = nullptr;
+  // What only checks its data and gives up otherwise: for data that passes, it is the other side.
+  if (!known_condition(decision) && only_raises(*yes) != only_raises(*no))
+    taken = only_raises(*yes) ? no : yes;
+  else
+    taken = condition(decision, "an if") ? yes : no;
+  Data out = run_block(*taken, env);
+  for (size_t i = 0; i < out.size(); ++i) env[node.outputs()[i]] = std::move(out[i]);
+}
+
+void Interpreter::run_loop(jit::Node& node, Env& env) {
+  const Datum& count = env[node.inputs()[0]];
+  SPARSEBIT_CHECK(count.is_known() && count.is_value(), DataDependent,
+                  "the number of turns of a loop depends on data, which is known only when the "
+                  "model runs");
+  const int64_t most = count.value().to_int();
+  bool more = condition(env[node.inputs()[1]], "a loop");
+  jit::Block& body = *node.blocks()[0];
+  Data carried;
+  for (size_t i = 2; i < node.inputs().size(); ++i) carried.push_back(env[node.inputs()[i]]);
+  for (int64_t turn = 0; more && turn < most; ++turn) {
+    SPARSEBIT_CHECK(turn < kMostIterations, Unsupported, "a loop runs more than ", kMostIterations,
+                    " times");
+    env[body.inputs()[0]] = Value(turn);
+    for (size_t i = 0; i < carried.size(); ++i) env[body.inputs()[i + 1]] = carried[i];
+    Data out = run_block(body, env);
+    more = condition(out[0], "a loop");
+    carried.assign(out.begin() + 1, out.end());
+  }
+  for (size_t i = 0; i < carried.size(); ++i) env[node.outputs()[i]] = carried[i];
+}
+
+Datum Interpreter::call_method(jit::Node& node, const Data& in) {
+  const std::string& name = node.s(c10::attr::name);
+  SPARSEBIT_CHECK(!in.empty() && in[0].is<ObjectRef>(), Unsupported, "method '", name,
+                  "' is called on a value that is known only when the model runs");
+  const ObjectPtr object = in[0].get<ObjectRef>().object;
+  jit::Function* function = object->type()->findMethod(name);
+  SPARSEBIT_CHECK(function, InvalidModel, "class ", plain_name(object->name()), " has no method '",
+                  name, "'");
+  const std::string* path = builder_.source().path_of(object);
+  if (path) {
+    const Data args(in.begin() + 1, in.end());
+    if (auto result = calls_.call_leaf(*this, jit::Module(object), *path, name, args))
+      return *result;
+  }
+  return run_function(*function, in, path);
+}
+
+Datum Interpreter::call_function(jit::Node& node, Data in) {
+  SPARSEBIT_CHECK(!in.empty() && in[0].is<jit::Function*>(), Unsupported,
+                  "a function is called that is known only when the model runs");
+  jit::Function* function = in[0].get<jit::Function*>();
+  in.erase(in.begin());
+  if (auto result = write_function(builder_, *function, in)) return *result;
+  (void)node;
+  return run_function(*function, std::move(in));
+}
+
+}  // namespace sparsebit::frontends::torchscript

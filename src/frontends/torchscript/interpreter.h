@@ -1,0 +1,79 @@
+#pragma once
+
+#include "frontends/torchscript/builder.h"
+
+#include <torch/csrc/jit/ir/ir.h>
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace sparsebit::frontends::torchscript {
+
+class Interpreter;
+
+/// Decides what happens to a call of a module's method.
+class ModuleCalls {
+ public:
+  virtual ~ModuleCalls() = default;
+  /// The result when the module is a leaf that was called; nothing when it is to be entered.
+  virtual std::optional<Datum> call_leaf(Interpreter& interpreter, const torch::jit::Module& module,
+                                         const std::string& path, const std::string& method,
+                                         const Data& args) = 0;
+};
+
+/// Thrown when an input with a default decides what the model does, so that it has to be fixed.
+struct InputDecides {
+  std::string input;
+};
+
+/// Runs TorchScript code on values of which only some are known, and writes what cannot be computed
+/// now as nodes. Control flow has to be known.
+class Interpreter {
+ public:
+  Interpreter(GraphBuilder& builder, ModuleCalls& calls) : builder_(builder), calls_(calls) {}
+
+  /// @param owner  path of the module whose method it is; the current one for a plain function.
+  Datum run_function(torch::jit::Function& function, Data args, const std::string* owner = nullptr);
+
+  GraphBuilder& builder() { return builder_; }
+
+  /// Names of placeholders that may still be fixed at their default.
+  std::vector<const fx::Node*> fixable_inputs;
+
+ private:
+  using Env = std::unordered_map<const torch::jit::Value*, Datum>;
+
+  Data run_block(torch::jit::Block& block, Env& env);
+  void run_node(torch::jit::Node& node, Env& env);
+  void run_if(torch::jit::Node& node, Env& env);
+  void run_loop(torch::jit::Node& node, Env& env);
+  Datum call_method(torch::jit::Node& node, const Data& in);
+  Datum call_function(torch::jit::Node& node, Data in);
+  std::optional<Data> run_builtin(torch::jit::Node& node, const Data& in);
+  std::optional<Data> evaluate(torch::jit::Node& node, const Data& in);
+  bool condition(const Datum& datum, const char* what);
+  /// The value of a condition, or nothing when it is not known.
+  std::optional<bool> known_condition(const Datum& datum) const;
+  [[noreturn]] void rethrow_located(const torch::jit::Node& node, const Error& error);
+
+  GraphBuilder& builder_;
+  ModuleCalls& calls_;
+  bool error_located_ = false;
+  int depth_ = 0;
+};
+
+/// Values of the `prim` namespace and questions about values; nothing when the node is something
+/// else or needs the model to run. prim.cpp.
+std::optional<Data> run_prim(Interpreter& interpreter, torch::jit::Node& node, const Data& in);
+/// Lists and dicts that contain nodes, and what changes a list or dict. containers.cpp.
+std::optional<Data> run_container(Interpreter& interpreter, torch::jit::Node& node, const Data& in);
+/// Everything else, as a node of the graph. aten.cpp.
+Data write_operator(GraphBuilder& builder, torch::jit::Node& node, const Data& in);
+/// A function of torch.nn.functional or torchvision that the operator table has; nothing when it
+/// is to be entered.
+std::optional<Datum> write_function(GraphBuilder& builder, const torch::jit::Function& function,
+                                    const Data& in);
+
+}  // namespace sparsebit::frontends::torchscript

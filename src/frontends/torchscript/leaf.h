@@ -1,0 +1,52 @@
+#pragma once
+
+#include "frontends/torchscript/interpreter.h"
+#include "sparsebit/fx/module.h"
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+namespace sparsebit::frontends::torchscript {
+
+/// The module form of the operator table for a class of the file; null when it has none.
+/// Sequential, ModuleList and other containers have none.
+const fx::Spelling* module_spelling(const torch::jit::Module& module);
+
+/// Parameters and buffers of a leaf and its children under the names that `form` knows.
+fx::ModuleState state_of(const fx::Module& mirror, const fx::Spelling& spelling);
+
+/// Constructor arguments that say whether there are tensors, such as `bias`.
+std::optional<fx::Value> implied_argument(const fx::Module& mirror, const std::string& argument);
+
+/// As fx::make_module with the tensors of `mirror`, whose mode and gradient flags are kept.
+fx::ModulePtr make_leaf(const fx::Spelling& spelling, const fx::Kwargs& constructor,
+                        const fx::Module& mirror);
+
+/// A scripted leaf: its constructor's arguments are constants or attributes of its class. Null when
+/// they are not, as in a traced file.
+fx::ModulePtr leaf_from_constants(const torch::jit::Module& module, const fx::Spelling& spelling,
+                                  const fx::Module& mirror);
+
+/// How a call of a traced leaf is written: its inputs may be fewer or in another order than those
+/// of the class, its results fewer.
+struct TracedLeaf {
+  fx::ModulePtr module;
+  std::shared_ptr<fx::Graph> graph;           ///< the code of the traced call; owns the nodes below
+  std::vector<const fx::Node*> placeholders;  ///< inputs of the traced call
+  std::vector<fx::Value> inputs;              ///< of our module, in terms of `placeholders`
+  const fx::Node* core = nullptr;             ///< the call of the operator
+  fx::Value output;                           ///< of the traced call, in terms of `core`
+};
+
+/// A traced leaf: the constructor's arguments are constants in the code of its forward. Nothing
+/// when that code is not a plain call of the operator of the class; it is then entered.
+std::optional<TracedLeaf> leaf_from_graph(const fx::Spelling& spelling,
+                                          const torch::jit::Module& module,
+                                          torch::jit::Function& method, SourceModel& source);
+
+/// What `leaf` gives for a call, written into the graph.
+Datum call_traced(GraphBuilder& builder, const TracedLeaf& leaf, const std::string& path,
+                  const Data& args);
+
+}  // namespace sparsebit::frontends::torchscript

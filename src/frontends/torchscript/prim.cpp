@@ -1,0 +1,219 @@
+// What TorchScript's own operations (prim::) do with values, most of it without a trace in the
+// graph.
+
+#include "frontends/torchscript/interpreter.h"
+#include "sparsebit/core/error.h"
+
+#include <torch/csrc/jit/ir/constants.h>
+
+#include <map>
+
+namespace sparsebit::frontends::torchscript {
+namespace {
+
+using fx::Value;
+namespace jit = torch::jit;
+
+using Result = std::optional<Data>;
+using Rule = Result (*)(Interpreter&, jit::Node&, const Data&);
+
+Result constant(Interpreter&, jit::Node& node, const Data&) {
+  const auto type = node.output()->type();
+  if (const auto function = type->cast<c10::FunctionType>()) return Data{function->function()};
+  const auto value = jit::toIValue(node.output());
+  SPARSEBIT_CHECK(value, Unsupported, "a constant of type ", type->str(), " is not supported");
+  return Data{from_ivalue(*value)};
+}
+
+Result get_attribute(Interpreter& interpreter, jit::Node& node, const Data& in) {
+  const std::string& name = node.s(c10::attr::name);
+  SPARSEBIT_CHECK(in[0].is<ObjectRef>(), Unsupported, "attribute '", name,
+                  "' is read from a value that is known only when the model runs");
+  const c10::IValue value = in[0].get<ObjectRef>().object->getAttr(name);
+  if (value.isTensor())
+    return Data{Value(interpreter.builder().source().canonical(value.toTensor()))};
+  return Data{from_ivalue(value)};
+}
+
+Result set_attribute(Interpreter&, jit::Node& node, const Data&) {
+  throw Error(ErrorKind::Unsupported, "the model assigns its attribute '" +
+                                          node.s(c10::attr::name) +
+                                          "' while it runs; a graph has no attributes that change");
+}
+
+Result list(Interpreter&, jit::Node&, const Data& in) { return Data{Datum::list(in)}; }
+Result tuple(Interpreter&, jit::Node&, const Data& in) { return Data{Datum::tuple(in)}; }
+
+Result dict(Interpreter&, jit::Node&, const Data& in) {
+  DictRef result{std::make_shared<std::vector<std::pair<Datum, Datum>>>()};
+  for (size_t i = 0; i + 1 < in.size(); i += 2) result.items->emplace_back(in[i], in[i + 1]);
+  return Data{result};
+}
+
+/// Of a list or tuple; only the parts that are used are read from one that is a node.
+Result unpack(Interpreter& interpreter, jit::Node& node, const Data& in) {
+  if (const Data* items = in[0].items()) {
+    SPARSEBIT_CHECK(items->size() == node.outputs().size(), InvalidModel, "cannot unpack ",
+                    items->size(), " values into ", node.outputs().size());
+    return *items;
+  }
+  SPARSEBIT_CHECK(in[0].is_node(), Unsupported, "cannot unpack this value");
+  Data out;
+  for (size_t i = 0; i < node.outputs().size(); ++i) {
+    const bool used = node.outputs()[i]->hasUses();
+    out.push_back(used ? Datum(interpreter.builder().getitem(in[0].value(), int64_t(i))) : Datum());
+  }
+  return out;
+}
+
+Result tuple_index(Interpreter& interpreter, jit::Node&, const Data& in) {
+  SPARSEBIT_CHECK(in[1].is_known(), DataDependent, "an index of a tuple depends on data");
+  int64_t index = in[1].value().to_int();
+  const Data* items = in[0].items();
+  if (!items) return Data{interpreter.builder().getitem(in[0].value(), index)};
+  if (index < 0) index += static_cast<int64_t>(items->size());
+  SPARSEBIT_CHECK(index >= 0 && index < static_cast<int64_t>(items->size()), InvalidModel,
+                  "a tuple of ", items->size(), " has no item ", index);
+  return Data{(*items)[index]};
+}
+
+Result tuple_slice(Interpreter&, jit::Node& node, const Data& in) {
+  const Data* items = in[0].items();
+  SPARSEBIT_CHECK(items, Unsupported, "a tuple that is not known is sliced");
+  const int64_t size = items->size();
+  const int64_t begin = std::clamp<int64_t>(node.i(c10::attr::beg), 0, size);
+  const int64_t end = std::clamp<int64_t>(node.i(c10::attr::end), begin, size);
+  return Data{Datum::tuple(Data(items->begin() + begin, items->begin() + end))};
+}
+
+Result same(Interpreter&, jit::Node&, const Data& in) { return Data{in[0]}; }
+Result nothing(Interpreter&, jit::Node& node, const Data&) { return Data(node.outputs().size()); }
+
+Result unwrap(Interpreter&, jit::Node&, const Data& in) {
+  SPARSEBIT_CHECK(!in[0].is_none(), InvalidModel, "a value is None where one is needed");
+  return Data{in[0]};
+}
+
+Result raise(Interpreter&, jit::Node&, const Data& in) {
+  const bool text = !in.empty() && in[0].is_value() && in[0].value().is_string();
+  throw Error(ErrorKind::InvalidModel,
+              "the model raises an exception" + (text ? ": " + in[0].value().string() : ""));
+}
+
+Result is_instance(Interpreter&, jit::Node& node, const Data& in) {
+  c10::TypePtr type = node.input()->type();
+  if (in[0].is_known() && !in[0].is_tensor())
+    type = to_ivalue(in[0], type).type();
+  else if (in[0].is<ObjectRef>())
+    type = in[0].get<ObjectRef>().object->type();
+  else if (const auto optional = type->cast<c10::OptionalType>())
+    type = optional->getElementType();
+  SPARSEBIT_CHECK(
+      type->kind() != c10::TypeKind::AnyType && type->kind() != c10::TypeKind::UnionType,
+      DataDependent, "isinstance() asks about a value that is known only when the model runs");
+  for (const c10::TypePtr& candidate : node.tys(c10::attr::types)) {
+    if (type->isSubtypeOf(*candidate)) return Data{Value(true)};
+  }
+  return Data{Value(false)};
+}
+
+/// `x is None` and `x is not None`.
+Result is_none(Interpreter& interpreter, jit::Node& node, const Data& in) {
+  if (!in[0].is_none() && !in[1].is_none()) return std::nullopt;
+  const Datum& asked = in[1].is_none() ? in[0] : in[1];
+  if (asked.is_node()) {
+    for (const fx::Node* input : interpreter.fixable_inputs) {
+      if (input == &asked.value().node()) throw InputDecides{input->target()};
+    }
+  }
+  const bool expected = node.kind() == c10::aten::__is__;
+  return Data{Value(asked.is_none() == expected)};
+}
+
+Result box(Interpreter&, jit::Node&, const Data& in) {
+  if (!in[0].is_value()) return std::nullopt;
+  const Value& number = in[0].value();
+  if (!number.is_node() && !number.is_int()) return std::nullopt;
+  return Data{Boxed{number, number.is_node() || number.get<int64_t>() >= 0}};
+}
+
+Result unbox(Interpreter&, jit::Node&, const Data& in) {
+  if (!in[0].is<Boxed>()) return std::nullopt;
+  return Data{in[0].get<Boxed>().number};
+}
+
+const std::map<std::string, Rule>& rules() {
+  static const std::map<std::string, Rule> all = {
+      {"prim::Constant", constant},
+      {"prim::GetAttr", get_attribute},
+      {"prim::SetAttr", set_attribute},
+      {"prim::ListConstruct", list},
+      {"prim::TupleConstruct", tuple},
+      {"prim::DictConstruct", dict},
+      {"prim::ListUnpack", unpack},
+      {"prim::TupleUnpack", unpack},
+      {"prim::TupleIndex", tuple_index},
+      {"prim::TupleSlice", tuple_slice},
+      {"prim::unchecked_cast", same},
+      {"prim::unchecked_unwrap_optional", unwrap},
+      {"aten::_unwrap_optional", unwrap},
+      {"prim::RaiseException", raise},
+      {"prim::Uninitialized", nothing},
+      {"prim::Print", nothing},
+      {"aten::warn", nothing},
+      {"prim::isinstance", is_instance},
+      {"aten::__is__", is_none},
+      {"aten::__isnot__", is_none},
+      {"prim::NumToTensor", box},
+      {"aten::Int", unbox},
+      {"aten::IntImplicit", unbox},
+      {"aten::ScalarImplicit", unbox},
+  };
+  return all;
+}
+
+/// Arithmetic on sizes, which the tracer writes as arithmetic on tensors.
+Result boxed_arithmetic(Interpreter& interpreter, jit::Node& node, const Data& in) {
+  if (in.size() < 2 || (!in[0].is<Boxed>() && !in[1].is<Boxed>())) return std::nullopt;
+  const auto number_of = [](const Datum& datum) -> std::optional<Boxed> {
+    if (datum.is<Boxed>()) return datum.get<Boxed>();
+    if (!datum.is_value()) return std::nullopt;
+    const Value& value = datum.value();
+    const bool integer = value.is_int() || (value.is_tensor() && value.tensor().dim() == 0 &&
+                                            value.tensor().scalar_type() == at::kLong);
+    if (!integer) return std::nullopt;
+    return Boxed{value.to_int(), value.to_int() >= 0};
+  };
+  const auto a = number_of(in[0]), b = number_of(in[1]);
+  if (!a || !b) return std::nullopt;
+  const bool positive = a->non_negative && b->non_negative;
+  const std::string name = node.kind().toUnqualString();
+  const bool alpha = in.size() > 2 && in[2].is_value() && in[2].value().is_int();
+  const bool plain = !alpha || in[2].value().to_int() == 1;
+  const auto write = [&](const char* target, bool non_negative) -> Result {
+    return Data{
+        Boxed{interpreter.builder().function(target, {a->number, b->number}), non_negative}};
+  };
+  if (name == "add" && plain) return write("operator.add", positive);
+  if (name == "sub" && plain) return write("operator.sub", false);
+  if (name == "mul") return write("operator.mul", positive);
+  if (name == "floor_divide" && positive) return write("operator.floordiv", true);
+  if (name == "remainder") return write("operator.mod", b->non_negative);
+  if (name == "div" && in.size() > 2 && in[2].is_value() && in[2].value().is_string()) {
+    const std::string& mode = in[2].value().string();
+    if (mode == "floor" || positive) return write("operator.floordiv", positive);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Data> run_prim(Interpreter& interpreter, jit::Node& node, const Data& in) {
+  const auto rule = rules().find(node.kind().toQualString());
+  if (rule != rules().end()) {
+    if (Result done = rule->second(interpreter, node, in)) return done;
+  }
+  return boxed_arithmetic(interpreter, node, in);
+}
+
+}  // namespace sparsebit::frontends::torchscript

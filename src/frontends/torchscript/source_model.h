@@ -1,0 +1,61 @@
+#pragma once
+
+#include "sparsebit/fx/module.h"
+
+#include <torch/csrc/jit/api/module.h>
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace sparsebit::frontends::torchscript {
+
+using ObjectPtr = c10::intrusive_ptr<c10::ivalue::Object>;
+
+/// The module tree of a TorchScript file and its mirror in ours.
+///
+/// A module that stands at several paths goes by the first. Tensors that are one in the file are
+/// one here, also where loading made two objects of them.
+class SourceModel {
+ public:
+  explicit SourceModel(torch::jit::Module model);
+
+  const torch::jit::Module& model() const { return model_; }
+  /// Modules of plain type with the parameters, buffers and modes of the file. Leaves replace them
+  /// at their paths as they are called.
+  fx::Module& root() { return *root_; }
+
+  /// Null when the object is not a module of the model.
+  const std::string* path_of(const ObjectPtr& object) const;
+  /// The one object that stands for this tensor of the file.
+  at::Tensor canonical(const at::Tensor& tensor) const;
+  /// Where the model has this tensor; null when it does not.
+  const std::string* path_of(const at::Tensor& tensor) const;
+  /// As path_of(), but a tensor of the code that the model has nowhere is first stored in root()
+  /// as `_tensor_constantN`.
+  std::string constant_path(const at::Tensor& tensor);
+  /// Whether it is a parameter or buffer, which changes while the model lives.
+  bool owns(const at::Tensor& tensor) const;
+
+ private:
+  fx::ModulePtr mirror(const torch::jit::Module& module, const std::string& path);
+  at::Tensor register_tensor(const at::Tensor& tensor, const std::string& path);
+
+  torch::jit::Module model_;
+  std::unordered_map<const void*, std::string> module_paths_;
+  std::unordered_map<const void*, fx::ModulePtr> mirrors_;
+  std::unordered_map<std::string, at::Tensor> canonical_;  // by memory and shape
+  std::unordered_map<const void*, std::string> tensor_paths_;
+  fx::ModulePtr root_;
+  int64_t next_constant_ = 0;
+};
+
+/// Class name without TorchScript's additions: "torch.nn.modules.conv.Conv2d", "models.Net".
+std::string class_name(const torch::jit::Module& module);
+/// The same for any name of the file.
+std::string plain_name(const std::string& qualified);
+/// "models.Net" -> "Net"
+std::string last_part(const std::string& name);
+
+}  // namespace sparsebit::frontends::torchscript

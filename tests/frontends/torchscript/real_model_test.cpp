@@ -1,0 +1,72 @@
+// Models that are not committed: those of SPARSEBIT_DATA, and any folder of files.
+
+#include "frontends/torchscript/reference.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+
+namespace sparsebit::frontends::testing {
+namespace {
+
+struct RealModel {
+  const char* file;
+  std::vector<int64_t> shape;
+  int64_t tokens;  // 0: an image
+};
+
+class EveryRealModel : public ::testing::TestWithParam<RealModel> {};
+
+TEST_P(EveryRealModel, RunsLikeLibtorch) {
+  const char* data = std::getenv("SPARSEBIT_DATA");
+  if (!data) GTEST_SKIP() << "SPARSEBIT_DATA is not set; it names the folder with models/";
+  const std::filesystem::path path = std::filesystem::path(data) / "models" / GetParam().file;
+  const at::NoGradGuard no_grad;
+  Reference reference = load_reference(path);
+  reference.inputs = {GetParam().tokens
+                          ? at::randint(GetParam().tokens, GetParam().shape, at::kLong)
+                          : at::randn(GetParam().shape)};
+  const TorchScriptModel imported = import_torchscript(path);
+  const fx::Value result = imported.module->invoke(as_values(reference.inputs));
+  EXPECT_LE(difference(result, reference.run()), 1e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    TorchScript, EveryRealModel,
+    ::testing::Values(RealModel{"cifar10/resnet20_cifar10.traced.pt", {4, 3, 32, 32}, 0},
+                      RealModel{"cifar10/resnet20_cifar10.scripted.pt", {4, 3, 32, 32}, 0},
+                      RealModel{"torchscript/squeezenet1.1.traced.pt", {1, 3, 224, 224}, 0},
+                      RealModel{"llm/stories260K.torchscript.pt", {1, 16}, 512}),
+    [](const auto& info) {
+      std::string name = std::filesystem::path(info.param.file).stem();
+      std::replace_if(
+          name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
+      return name;
+    });
+
+/// Prints a table; scripts/sweep_torchscript.py makes the files.
+TEST(TorchScriptSweep, EveryFileRunsLikeLibtorch) {
+  const char* folder = std::getenv("SPARSEBIT_TORCHSCRIPT_SWEEP");
+  if (!folder) GTEST_SKIP() << "SPARSEBIT_TORCHSCRIPT_SWEEP is not set; it names a folder of files";
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().extension() == ".pt") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (const std::filesystem::path& file : files) {
+    std::cout << file.stem().string() << " | ";
+    try {
+      const double worst = import_difference(file);
+      EXPECT_LE(worst, 1e-5) << file;
+      std::cout << worst << std::endl;
+    } catch (const std::exception& e) {
+      ADD_FAILURE() << file << ": " << e.what();
+      std::cout << "failed: " << e.what() << std::endl;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sparsebit::frontends::testing

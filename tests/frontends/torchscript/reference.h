@@ -1,0 +1,43 @@
+#pragma once
+
+#include "sparsebit/frontends/torchscript.h"
+
+#include <torch/csrc/jit/api/module.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace sparsebit::frontends::testing {
+
+std::filesystem::path fixture(const std::string& name);
+
+/// The file as libtorch itself loads and runs it, with the inputs its record `inputs` describes.
+struct Reference {
+  torch::jit::Module module;
+  std::vector<at::Tensor> inputs;
+
+  fx::Value run();
+};
+Reference load_reference(const std::filesystem::path& path);
+
+std::vector<fx::Value> as_values(const std::vector<at::Tensor>& tensors);
+
+/// All tensors inside, in order.
+std::vector<at::Tensor> tensors_in(const fx::Value& value);
+
+/// The largest difference of two results, relative to the largest number among them; infinity
+/// when their structure or shapes differ.
+double difference(const fx::Value& a, const fx::Value& b);
+
+/// Imports the file, runs both and gives the difference of the results. Random numbers are the same
+/// for both.
+double import_difference(const std::filesystem::path& path, const TorchScriptOptions& options = {});
+
+/// How many nodes have this opcode and target.
+size_t count_nodes(const fx::GraphModule& module, fx::Opcode op, const std::string& target);
+
+/// The text of the Error that importing throws.
+std::string import_error(const std::filesystem::path& path, const TorchScriptOptions& options = {});
+
+}  // namespace sparsebit::frontends::testing
