@@ -82,6 +82,10 @@ void add_products(OperatorTable& table) {
              .schema = "input, other",
              .forms = {"torch.kron", "Tensor.kron"},
              .kernel = of_two("input", "other", at::kron)});
+  table.add({.name = "det",
+             .schema = "input|A",
+             .forms = {"torch.det", "torch.linalg.det", "Tensor.det"},
+             .kernel = [](const Args& a) -> Value { return at::det(a.tensor("input")); }});
   table.add({.name = "einsum",
              .schema = "equation, *operands",
              .forms = {"torch.einsum"},

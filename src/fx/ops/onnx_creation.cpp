@@ -1,0 +1,113 @@
+#include "fx/ops/families.h"
+#include "fx/ops/onnx_arguments.h"
+
+#include "sparsebit/core/error.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace sparsebit::fx {
+namespace {
+
+using at::Tensor;
+
+Value constant_of_shape(const Args& a) {
+  const std::vector<int64_t> sizes = onnx_args::ints(a, "input");
+  for (const int64_t size : sizes) {
+    SPARSEBIT_CHECK(size >= 0, InvalidArgument, "a size of ", size);
+  }
+  if (a.is_none("value")) return at::zeros(sizes);
+  const Tensor value = a.tensor("value");
+  SPARSEBIT_CHECK(value.numel() == 1, InvalidArgument, "value has ", value.numel(),
+                  " elements, expected 1");
+  return at::full(sizes, value.item(), value.options());
+}
+
+/// ONNX's range of numbers that run away from the limit is empty; torch's is an error.
+Value range(const Args& a) {
+  const at::Scalar start = a.scalar("start"), limit = a.scalar("limit"), delta = a.scalar("delta");
+  const at::ScalarType dtype = a["start"].is_tensor()    ? a.tensor("start").scalar_type()
+                               : start.isFloatingPoint() ? at::kFloat
+                                                         : at::kLong;
+  const double step = delta.toDouble(), way = limit.toDouble() - start.toDouble();
+  SPARSEBIT_CHECK(step != 0.0 && std::isfinite(step) && std::isfinite(way), InvalidArgument,
+                  "a range of ", way, " in steps of ", step);
+  if (way / step <= 0.0) return at::empty({0}, dtype);
+  return at::arange(start, limit, delta, dtype);
+}
+
+/// offset - a * cos(x) + b * cos(2x), where x runs once around the circle.
+Tensor window(const Args& a, double offset, double first, double second) {
+  const int64_t size = onnx_args::integer(a, "size");
+  SPARSEBIT_CHECK(size >= 0, InvalidArgument, "a window of ", size, " elements");
+  const auto period = static_cast<double>(a.flag("periodic") ? size : size - 1);
+  const Tensor steps = at::arange(size, at::kDouble);
+  const Tensor angle = steps * (period > 0 ? 2.0 * std::numbers::pi / period : 0.0);
+  const Tensor values = offset - first * angle.cos() + second * (2 * angle).cos();
+  return values.to(onnx_args::dtype(a, "output_datatype"));
+}
+
+void add_windows(OperatorTable& table) {
+  constexpr const char* kWindow = "size, output_datatype=1, periodic=1";
+  table.add({.name = "onnx.HannWindow",
+             .schema = kWindow,
+             .forms = {"onnx.HannWindow"},
+             .kernel = [](const Args& a) -> Value { return window(a, 0.5, 0.5, 0.0); }});
+  table.add(
+      {.name = "onnx.HammingWindow",
+       .schema = kWindow,
+       .forms = {"onnx.HammingWindow"},
+       .kernel = [](const Args& a) -> Value { return window(a, 25.0 / 46.0, 21.0 / 46.0, 0.0); }});
+  table.add({.name = "onnx.BlackmanWindow",
+             .schema = kWindow,
+             .forms = {"onnx.BlackmanWindow"},
+             .kernel = [](const Args& a) -> Value { return window(a, 0.42, 0.5, 0.08); }});
+}
+
+/// The input has the logarithms of the classes' weights, one row per batch.
+Value multinomial(const Args& a) {
+  const Tensor x = a.tensor("input");
+  SPARSEBIT_CHECK(x.dim() == 2, InvalidArgument, "the input has ", x.dim(), " axes, expected 2");
+  const int64_t count = a.integer("sample_size");
+  const Tensor drawn = at::multinomial(at::softmax(x, -1), count, /*replacement=*/true);
+  return drawn.to(onnx_args::dtype(a, "dtype"));
+}
+
+/// The result and which elements were kept.
+Value dropout(const Args& a) {
+  const Tensor x = a.tensor("data");
+  const double ratio = a.optional_number("ratio").value_or(0.5);
+  const bool training = !a.is_none("training_mode") && a.flag("training_mode");
+  SPARSEBIT_CHECK(ratio >= 0.0 && ratio < 1.0, InvalidArgument, "the ratio is ", ratio,
+                  ", expected at least 0 and less than 1");
+  if (!training || ratio == 0.0) return Tuple{x, at::ones_like(x, at::kBool)};
+  const Tensor kept = at::rand(x.sizes()).ge(ratio);
+  return Tuple{x * kept / (1.0 - ratio), kept};
+}
+
+}  // namespace
+
+void add_onnx_creation_operators(OperatorTable& table) {
+  table.add({.name = "onnx.ConstantOfShape",
+             .schema = "input, value=None",
+             .forms = {"onnx.ConstantOfShape"},
+             .kernel = constant_of_shape});
+  table.add({.name = "onnx.Range",
+             .schema = "start, limit, delta",
+             .forms = {"onnx.Range"},
+             .kernel = range});
+  table.add({.name = "onnx.Multinomial",
+             .schema = "input, dtype=6, sample_size=1, seed=None",
+             .forms = {"onnx.Multinomial"},
+             .kernel = multinomial});
+  table.add({.name = "onnx.Dropout",
+             .schema = "data, ratio=None, training_mode=None, seed=None",
+             .forms = {"onnx.Dropout"},
+             .kernel = dropout});
+  add_windows(table);
+}
+
+}  // namespace sparsebit::fx

@@ -1,0 +1,96 @@
+#include "fx/ops/families.h"
+#include "fx/ops/onnx_arguments.h"
+
+#include "sparsebit/core/error.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <numeric>
+
+// ONNX's reductions, for axes that are computed. Constant ones are written with torch's functions.
+
+namespace sparsebit::fx {
+namespace {
+
+using at::Tensor;
+using Ints = std::vector<int64_t>;
+using Reduce = Tensor (*)(const Tensor&, at::IntArrayRef, bool);
+
+Tensor sum(const Tensor& x, at::IntArrayRef dims, bool keep) {
+  return at::sum(x, dims, keep, x.scalar_type());
+}
+
+Tensor prod(const Tensor& x, at::IntArrayRef dims, bool keep) {
+  Tensor y = x;
+  for (size_t i = dims.size(); i-- > 0;) y = at::prod(y, dims[i], keep, x.scalar_type());
+  return y;
+}
+
+Tensor l1(const Tensor& x, at::IntArrayRef dims, bool keep) { return sum(x.abs(), dims, keep); }
+
+Tensor sum_square(const Tensor& x, at::IntArrayRef dims, bool keep) {
+  return sum(x.square(), dims, keep);
+}
+
+/// Integers are reduced as doubles.
+template <Tensor (*Function)(const Tensor&, at::IntArrayRef, bool)>
+Tensor in_floats(const Tensor& x, at::IntArrayRef dims, bool keep) {
+  if (at::isFloatingType(x.scalar_type())) return Function(x, dims, keep);
+  return Function(x.to(at::kDouble), dims, keep).to(x.scalar_type());
+}
+
+Tensor mean(const Tensor& x, at::IntArrayRef dims, bool keep) { return at::mean(x, dims, keep); }
+
+Tensor l2(const Tensor& x, at::IntArrayRef dims, bool keep) {
+  return at::linalg_vector_norm(x, 2, dims, keep);
+}
+
+Tensor log_sum(const Tensor& x, at::IntArrayRef dims, bool keep) {
+  return at::log(at::sum(x, dims, keep));
+}
+
+Tensor log_sum_exp(const Tensor& x, at::IntArrayRef dims, bool keep) {
+  return at::logsumexp(x, dims, keep);
+}
+
+/// All axes when none is named; ascending, each once.
+Ints dims_of(const Ints& axes, int64_t rank) {
+  Ints dims(static_cast<size_t>(rank));
+  std::iota(dims.begin(), dims.end(), 0);
+  if (axes.empty()) return dims;
+  dims.clear();
+  for (const int64_t axis : axes) dims.push_back(onnx_args::wrapped_axis(axis, rank));
+  std::sort(dims.begin(), dims.end());
+  dims.erase(std::unique(dims.begin(), dims.end()), dims.end());
+  return dims;
+}
+
+void add(OperatorTable& table, const char* name, Reduce reduce) {
+  table.add({.name = name,
+             .schema = "data, axes=None, keepdims=1, noop_with_empty_axes=0",
+             .forms = {name},
+             .kernel = [=](const Args& a) -> Value {
+               const Tensor x = a.tensor("data");
+               const Ints axes = onnx_args::ints(a, "axes");
+               if (axes.empty() && a.flag("noop_with_empty_axes")) return x;
+               return reduce(x, dims_of(axes, x.dim()), a.flag("keepdims"));
+             }});
+}
+
+}  // namespace
+
+void add_onnx_reduction_operators(OperatorTable& table) {
+  add(table, "onnx.ReduceL1", l1);
+  add(table, "onnx.ReduceL2", in_floats<l2>);
+  add(table, "onnx.ReduceLogSum", in_floats<log_sum>);
+  add(table, "onnx.ReduceLogSumExp", in_floats<log_sum_exp>);
+  add(table, "onnx.ReduceMax", at::amax);
+  add(table, "onnx.ReduceMean", in_floats<mean>);
+  add(table, "onnx.ReduceMin", at::amin);
+  add(table, "onnx.ReduceProd", prod);
+  add(table, "onnx.ReduceSum", sum);
+  add(table, "onnx.ReduceSumSquare", sum_square);
+}
+
+}  // namespace sparsebit::fx
