@@ -23,9 +23,11 @@ OperatorTable& operators() {
     add_norm_operators(t);
     add_onnx_creation_operators(t);
     add_onnx_integer_operators(t);
+    add_onnx_joining_operators(t);
     add_onnx_math_operators(t);
     add_onnx_quantization_operators(t);
     add_onnx_reduction_operators(t);
+    add_onnx_shape_operators(t);
     add_padding_operators(t);
     add_pooling_operators(t);
     add_python_operators(t);

@@ -12,12 +12,14 @@ const Converters& converters() {
     add_convolution_converters(r);
     add_creation_converters(r);
     add_dropout_converters(r);
+    add_joining_converters(r);
     add_linear_converters(r);
     add_loss_converters(r);
     add_math_converters(r);
     add_norm_converters(r);
     add_random_converters(r);
     add_reduction_converters(r);
+    add_shape_converters(r);
     add_softmax_converters(r);
     return r;
   }();
