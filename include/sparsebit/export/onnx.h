@@ -1,0 +1,50 @@
+#pragma once
+
+#include "sparsebit/fx/graph_module.h"
+#include "sparsebit/io/onnx_file.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sparsebit::exports {
+
+/// The opsets that can be written.
+inline constexpr int64_t kOldestOpset = 11;
+inline constexpr int64_t kNewestOpset = 21;
+
+struct OnnxExportOptions {
+  int64_t opset = 13;
+  /// Example inputs, one per placeholder. May stay empty when every placeholder carries its
+  /// TensorInfo, as those of imported files do.
+  std::vector<fx::Value> inputs = {};
+  /// Sizes that stay open, by input name and dimension: {{"x", {{0, "batch"}}}}. Added to what the
+  /// placeholders' TensorInfo leaves open. Dimensions with the same symbol have the same size.
+  std::map<std::string, std::map<int64_t, std::string>> dynamic_axes = {};
+  /// Names of the results; empty means GraphModule::output_names(), else the nodes' names.
+  std::vector<std::string> output_names = {};
+  io::OnnxSaveOptions save = {};
+};
+
+/// The model as ONNX. Inputs have the placeholders' names, nodes and values those of the graph's
+/// nodes, weights their dotted paths; a tensor that is used several times is stored once. Batch
+/// norm, dropout and the like are written as they work in eval mode. The same graph gives the same
+/// message, bit for bit. The model is not changed.
+///
+/// Throws Unsupported, naming the node, where the graph cannot be written.
+onnx::ModelProto to_onnx(const fx::GraphModule& module, const OnnxExportOptions& options = {});
+
+/// to_onnx() into a file; weights go to a second file beside it when it would be too large.
+void export_onnx(const fx::GraphModule& module, const std::filesystem::path& path,
+                 const OnnxExportOptions& options = {});
+
+/// Operators of the vocabulary that have no ONNX form, with the reason.
+const std::map<std::string, std::string>& operators_without_onnx_form();
+
+/// Whether an operator, by canonical name, can be written.
+bool has_onnx_form(const std::string& operator_name);
+
+}  // namespace sparsebit::exports

@@ -1,0 +1,96 @@
+#pragma once
+
+#include "export/writer.h"
+
+#include "sparsebit/core/registry.h"
+#include "sparsebit/fx/node.h"
+#include "sparsebit/fx/ops/schema.h"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sparsebit::exports {
+
+/// Where converters find the values of our graph.
+class ValueSource {
+ public:
+  virtual ~ValueSource() = default;
+  virtual Val value_of(const fx::Node& node) = 0;
+  /// Dotted path of a tensor of the model, "" for any other.
+  virtual std::string path_of(const at::Tensor& tensor) const = 0;
+  /// Whether this is the only node that uses a tensor of the model.
+  virtual bool used_once(const at::Tensor& tensor) const = 0;
+};
+
+/// One call of an operator that is being written as ONNX.
+///
+/// Arguments are read by the names of the operator's schema. integer(), ints(), flag(), ... need a
+/// value that is known now and throw Unsupported, naming the argument, when it is computed by the
+/// graph; val(), tensor() and int_vector() take either.
+class Call {
+ public:
+  Call(const fx::Node& node, const fx::Args& args, GraphWriter& writer, ValueSource& source);
+
+  const fx::Node& node() const { return node_; }
+  GraphWriter& w;
+
+  bool is_none(std::string_view name) const { return args_.is_none(name); }
+  const fx::Args& args() const { return args_; }  ///< known nodes replaced by their values
+  bool flag(std::string_view name) const;
+  int64_t integer(std::string_view name) const;
+  double number(std::string_view name) const;
+  std::string text(std::string_view name) const;
+  std::vector<int64_t> ints(std::string_view name) const;
+  std::vector<int64_t> ints(std::string_view name, size_t count) const;
+
+  Val val(std::string_view name);
+  Val value(const fx::Value& value);
+  /// A tensor; numbers become 0-dim tensors of their own type.
+  Sym tensor(std::string_view name) { return sym(val(name)); }
+  /// Absent when the argument is None.
+  Sym optional(std::string_view name) { return is_none(name) ? Sym{} : tensor(name); }
+  std::vector<Val> items(std::string_view name);
+  std::vector<Sym> tensors(std::string_view name);
+  Sym sym(const Val& value);
+  /// Numbers, known or not, as int64[n]; one number counts as a list of one.
+  Sym int_vector(const Val& value);
+  Sym int_vector(std::string_view name) { return int_vector(val(name)); }
+  /// As 0-dim tensor of a type.
+  Sym scalar(const Val& value, at::ScalarType dtype);
+  /// An operand of an elementwise operator in the type that it computes in.
+  Sym operand(const Val& value, at::ScalarType dtype);
+
+  /// The model's tensor behind an argument, undefined when it is something else.
+  at::Tensor model_tensor(std::string_view name) const;
+  const ValueSource& source() const { return source_; }
+
+  [[noreturn]] void unsupported(const std::string& what) const;
+
+ private:
+  template <class Read>
+  auto known(std::string_view name, Read read) const;
+
+  const fx::Node& node_;
+  ValueSource& source_;
+  fx::Args args_;
+};
+
+/// Writes one call; returns what the call gives. An in-place form gives the new content.
+using Converter = std::function<Val(Call&)>;
+using Converters = Registry<Converter>;
+
+/// All converters by canonical operator name.
+const Converters& converters();
+
+/// torch's result type of an elementwise operator: numbers count less than tensors, tensors without
+/// dimensions less than others.
+at::ScalarType result_type(const Val& a, const Val& b);
+at::ScalarType dtype_of(const Val& value);
+/// Whether a value is a tensor, constant or not.
+bool holds_tensor(const Val& value);
+/// Runtimes add, compare, ... only some types: bools and narrow integers are widened.
+at::ScalarType computable(at::ScalarType dtype);
+
+}  // namespace sparsebit::exports

@@ -1,0 +1,82 @@
+#pragma once
+
+#include "export/converter.h"
+#include "export/shape_facts.h"
+
+#include "sparsebit/fx/resolve.h"
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace sparsebit::exports {
+
+/// Writes the nodes of one graph, in order.
+class Exporter : public ValueSource {
+ public:
+  Exporter(const fx::GraphModule& module, const OnnxExportOptions& options);
+
+  /// The finished graph, with inputs, outputs and initializers.
+  void write(onnx::GraphProto& graph);
+  /// Versions of the domains that carried-through nodes belong to.
+  const std::map<std::string, int64_t>& domains() const { return domains_; }
+  bool carries_unknown_operators() const { return carries_unknown_; }
+
+  Val value_of(const fx::Node& node) override;
+  std::string path_of(const at::Tensor& tensor) const override;
+  bool used_once(const at::Tensor& tensor) const override;
+
+ private:
+  void index_model();
+  void name_values();
+  void write_node(const fx::Node& node);
+  Val convert(const fx::Node& node);
+  Val convert_call(const fx::Node& node, const fx::OperatorCall& call);
+  std::optional<Val> fold(const fx::Node& node, const fx::OperatorCall& call);
+  Val read_attribute(const fx::Node& node);
+  void name_result(const fx::Node& node, Val& result);
+  void apply_fact(const Fact& fact, Val& value, const fx::Node& node);
+
+  // Changes in place, see in_place.cpp.
+  void keep_type(const fx::Node& node, const fx::OperatorCall& call, Val& result);
+  void store_change(const fx::Node& node, const fx::OperatorCall& call, Val result);
+  void write_back(const fx::Node& view, const Sym& content, const fx::Node& by);
+  std::optional<Sym> base_after_write(const fx::Node& view, const Sym& content);
+  void check_not_read_again(const fx::Node& view, const fx::Node& base, const fx::Node& by) const;
+  std::unordered_set<const fx::Node*> bases_of(const fx::Node& node) const;
+  void refresh_views(const fx::Node& changed, const fx::Node& by);
+  std::vector<const fx::Node*> sharing_memory(const fx::Node& node) const;
+  bool used_after(const fx::Node& node, const fx::Node& by) const;
+
+  // Operators that only ONNX has, see onnx_passthrough.cpp.
+  Val carry_through(const fx::Node& node);
+
+  // Inputs and outputs.
+  struct Result {
+    std::string wish;
+    Val value;
+  };
+  void write_inputs(onnx::GraphProto& graph);
+  void collect_results(const fx::Value& value, std::vector<Result>& results);
+  std::string write_output(onnx::GraphProto& graph, const Result& result);
+  void describe(onnx::ValueInfoProto& info, const Sym& sym) const;
+  std::string symbol_for(const fx::Node& node, size_t dim) const;
+
+  const fx::GraphModule& module_;
+  const OnnxExportOptions& options_;
+  ShapeFacts facts_;
+  GraphWriter writer_;
+  std::unordered_map<const fx::Node*, Val> values_;
+  std::unordered_map<const fx::Node*, std::string> value_names_;
+  std::unordered_map<const fx::Node*, size_t> position_;
+  std::unordered_map<const c10::TensorImpl*, std::string> tensor_paths_;
+  std::unordered_map<const c10::TensorImpl*, int64_t> tensor_uses_;
+  std::vector<std::string> output_names_;
+  std::unordered_set<std::string> taken_outputs_;
+  std::map<std::string, int64_t> domains_;
+  bool carries_unknown_ = false;
+};
+
+}  // namespace sparsebit::exports

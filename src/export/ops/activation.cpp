@@ -1,0 +1,180 @@
+#include "export/ops/elementwise.h"
+#include "export/ops/families.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+namespace sparsebit::exports {
+namespace {
+
+Sym clamp(GraphWriter& w, const Sym& x, double low, double high) {
+  return w.clip(x, w.scalar_like(low, x), w.scalar_like(high, x));
+}
+
+Sym hard_sigmoid(GraphWriter& w, const Sym& x) {
+  return w.unary("HardSigmoid", x, {{"alpha", 1.0 / 6.0}, {"beta", 0.5}});
+}
+
+Sym softplus(GraphWriter& w, const Sym& x) { return w.unary("Softplus", x); }
+
+/// As text: with slopes per channel the weight is [C, 1, ...], with one slope it broadcasts.
+Val prelu(Call& c) {
+  const Sym x = c.tensor("input"), weight = c.tensor("weight");
+  const int64_t spatial = x.rank() - 2;
+  if (weight.size(0) == 1 || spatial <= 0) return c.w.op("PRelu", {x, weight}, {}, x.dtype, x.shape);
+  Shape shape(static_cast<size_t>(spatial) + 1, 1);
+  shape[0] = weight.size(0);
+  const at::Tensor slopes = c.model_tensor("weight");
+  const Sym per_channel = slopes.defined() && c.source().used_once(slopes)
+                              ? c.w.constant(slopes.reshape(shape), c.source().path_of(slopes))
+                              : c.w.reshape(weight, shape);
+  return c.w.op("PRelu", {x, per_channel}, {}, x.dtype, x.shape);
+}
+
+Val relu(Call& c) {
+  const Sym x = c.tensor("input");
+  if (at::isFloatingType(x.dtype)) return c.w.unary("Relu", x);
+  const Sym wide = c.w.cast(x, computable(x.dtype));
+  return c.w.cast(c.w.maximum(wide, c.w.scalar_like(0, wide)), x.dtype);
+}
+
+Val gelu(Call& c) {
+  const Sym x = c.tensor("input");
+  const std::string kind = c.text("approximate");
+  GraphWriter& w = c.w;
+  if (w.opset() >= 20) return w.unary("Gelu", x, {{"approximate", kind.c_str()}});
+  Sym inner;
+  if (kind == "tanh") {
+    const Sym cubic = w.mul(w.mul(w.mul(x, x), x), 0.044715);
+    inner = w.unary("Tanh", w.mul(w.add(x, cubic), std::sqrt(2.0 / M_PI)));
+  } else {
+    inner = w.unary("Erf", w.div(x, std::sqrt(2.0)));
+  }
+  return w.mul(w.mul(x, w.add(inner, 1.0)), 0.5);
+}
+
+/// beta is rarely anything but 1, threshold only guards against overflow.
+Val softplus_call(Call& c) {
+  const Sym x = float_input(c);
+  const double beta = c.number("beta"), threshold = c.number("threshold");
+  GraphWriter& w = c.w;
+  const Sym scaled = beta == 1.0 ? x : w.mul(x, beta);
+  Sym soft = softplus(w, scaled);
+  if (beta != 1.0) soft = w.div(soft, beta);
+  if (threshold >= 20.0) return soft;  // beyond that both are the same number
+  return w.where(w.compare("Greater", scaled, threshold), x, soft);
+}
+
+Val celu(Call& c) {
+  const Sym x = c.tensor("input");
+  const double alpha = c.number("alpha");
+  if (c.w.opset() >= 12 && x.dtype == at::kFloat) return c.w.unary("Celu", x, {{"alpha", alpha}});
+  const Sym negative = c.w.mul(c.w.sub(c.w.unary("Exp", c.w.div(x, alpha)), 1.0), alpha);
+  const Sym zero = c.w.scalar_like(0, x);
+  return c.w.add(c.w.maximum(x, zero), c.w.minimum(negative, zero));
+}
+
+Val hardswish(Call& c) {
+  const Sym x = c.tensor("input");
+  if (c.w.opset() >= 14) return c.w.unary("HardSwish", x);
+  return c.w.mul(x, hard_sigmoid(c.w, x));
+}
+
+Val mish(Call& c) {
+  const Sym x = c.tensor("input");
+  if (c.w.opset() >= 18) return c.w.unary("Mish", x);
+  return c.w.mul(x, c.w.unary("Tanh", softplus(c.w, x)));
+}
+
+Val threshold(Call& c) {
+  const Sym x = c.tensor("input"), wide = c.w.cast(x, computable(x.dtype));
+  const Sym passes = c.w.compare("Greater", wide, c.scalar(c.val("threshold"), wide.dtype));
+  return c.w.where(passes, x, c.scalar(c.val("value"), x.dtype));
+}
+
+Val hardtanh(Call& c) {
+  const Sym x = c.tensor("input");
+  return c.w.clip(x, c.scalar(c.val("min_val"), x.dtype), c.scalar(c.val("max_val"), x.dtype));
+}
+
+Val glu(Call& c) {
+  const Sym x = c.tensor("input");
+  const int64_t dim = c.integer("dim"), size = x.size(dim);
+  if (size < 0) c.unsupported("the size of the halved dimension must be fixed");
+  const std::vector<Sym> halves = c.w.split(x, {size / 2, size / 2}, dim);
+  return c.w.mul(halves[0], c.w.unary("Sigmoid", halves[1]));
+}
+
+/// torch's rule for a softmax without `dim`.
+int64_t implicit_dim(int64_t rank) { return rank == 0 || rank == 1 || rank == 3 ? 0 : 1; }
+
+Converter softmax(const std::string& type, bool negated) {
+  return [=](Call& c) -> Val {
+    Sym x = c.tensor("input");
+    const int64_t dim = c.is_none("dim") ? implicit_dim(x.rank()) : c.integer("dim");
+    if (negated) x = c.w.neg(x);
+    if (const auto dtype = c.args().optional_dtype("dtype")) x = c.w.cast(x, *dtype);
+    return c.w.softmax(type, x, dim);
+  };
+}
+
+void add_units(Converters& table) {
+  table.add("sigmoid", float_unary("Sigmoid"));
+  table.add("tanh", float_unary("Tanh"));
+  table.add("softsign", [](Call& c) -> Val {
+    const Sym x = c.tensor("input");
+    return c.w.div(x, c.w.add(c.w.unary("Abs", x), 1.0));
+  });
+  table.add("logsigmoid",
+            [](Call& c) -> Val { return c.w.neg(softplus(c.w, c.w.neg(c.tensor("input")))); });
+  table.add("hardsigmoid", [](Call& c) -> Val { return hard_sigmoid(c.w, c.tensor("input")); });
+  table.add("hardswish", hardswish);
+  table.add("silu", [](Call& c) -> Val {
+    const Sym x = c.tensor("input");
+    return c.w.mul(x, c.w.unary("Sigmoid", x));
+  });
+  table.add("mish", mish);
+  table.add("gelu", gelu);
+  table.add("glu", glu);
+  table.add("hardtanh", hardtanh);
+}
+
+void add_shrinks(Converters& table) {
+  table.add("tanhshrink", [](Call& c) -> Val {
+    const Sym x = c.tensor("input");
+    return c.w.sub(x, c.w.unary("Tanh", x));
+  });
+  table.add("softshrink", [](Call& c) -> Val {
+    const double lambd = c.number("lambd");
+    return c.w.unary("Shrink", c.tensor("input"), {{"bias", lambd}, {"lambd", lambd}});
+  });
+  table.add("hardshrink", [](Call& c) -> Val {
+    return c.w.unary("Shrink", c.tensor("input"), {{"bias", 0.0}, {"lambd", c.number("lambd")}});
+  });
+}
+
+}  // namespace
+
+void add_activation_converters(Converters& table) {
+  table.add("relu", relu);
+  table.add("relu6", [](Call& c) -> Val { return clamp(c.w, c.tensor("input"), 0.0, 6.0); });
+  table.add("leaky_relu", [](Call& c) -> Val {
+    return c.w.unary("LeakyRelu", c.tensor("input"), {{"alpha", c.number("negative_slope")}});
+  });
+  table.add("prelu", prelu);
+  table.add("threshold", threshold);
+  table.add("elu", [](Call& c) -> Val {
+    return c.w.unary("Elu", c.tensor("input"), {{"alpha", c.number("alpha")}});
+  });
+  table.add("celu", celu);
+  table.add("selu", float_unary("Selu"));
+  table.add("softplus", softplus_call);
+  add_units(table);
+  add_shrinks(table);
+  table.add("softmax", softmax("Softmax", false));
+  table.add("log_softmax", softmax("LogSoftmax", false));
+  table.add("softmin", softmax("Softmax", true));
+}
+
+}  // namespace sparsebit::exports

@@ -1,0 +1,67 @@
+#include "export/ops/families.h"
+
+#include <ATen/ATen.h>
+
+#include <map>
+#include <string>
+
+namespace sparsebit::exports {
+namespace {
+
+/// The dtype that a call of Tensor.to asks for, wherever it stands. Devices mean nothing here.
+Val to(Call& c) {
+  const Sym x = c.tensor("input");
+  at::ScalarType dtype = x.dtype;
+  const auto take = [&](const Val& v) {
+    if (holds_tensor(v)) dtype = dtype_of(v);
+    if (v.is_plain() && v.plain.is<at::ScalarType>()) dtype = v.plain.dtype();
+  };
+  for (const fx::Value& item : c.args()["target"].items()) take(c.value(item));
+  take(c.val("other"));
+  take(c.val("dtype"));
+  return x.dtype == dtype ? c.val("input") : Val(c.w.cast(x, dtype));
+}
+
+const std::map<std::string, at::ScalarType>& old_type_names() {
+  static const std::map<std::string, at::ScalarType> names = {
+      {"torch.FloatTensor", at::kFloat},       {"torch.DoubleTensor", at::kDouble},
+      {"torch.HalfTensor", at::kHalf},         {"torch.BFloat16Tensor", at::kBFloat16},
+      {"torch.LongTensor", at::kLong},         {"torch.IntTensor", at::kInt},
+      {"torch.ShortTensor", at::kShort},       {"torch.CharTensor", at::kChar},
+      {"torch.ByteTensor", at::kByte},         {"torch.BoolTensor", at::kBool}};
+  return names;
+}
+
+Val type(Call& c) {
+  const Sym x = c.tensor("input");
+  const fx::Value& wanted = c.args()["dtype"];
+  if (wanted.is<at::ScalarType>()) return c.w.cast(x, wanted.dtype());
+  for (const auto& [name, dtype] : old_type_names()) {
+    if (wanted.is_none() && dtype == x.dtype) return fx::Value(name);
+    if (wanted.is_string() && wanted.string() == name) return c.w.cast(x, dtype);
+  }
+  c.unsupported("unknown tensor type");
+}
+
+/// One element as a Python number.
+Val item(Call& c) {
+  const Sym x = c.tensor("input");
+  const Sym number = x.shape && x.rank() == 0 ? x : c.w.reshape(x, Shape{});
+  if (x.dtype == at::kBool) return Val::number(number);
+  return Val::number(c.w.cast(number, at::isFloatingType(x.dtype) ? at::kDouble : at::kLong));
+}
+
+}  // namespace
+
+void add_cast_converters(Converters& table) {
+  table.add("to", to);
+  table.add("type", type);
+  table.add("item", item);
+  // A copy is the same value to ONNX, but not the same tensor: what is changed in place later is
+  // the one or the other.
+  table.add("clone", [](Call& c) -> Val { return c.tensor("input"); });
+  for (const char* name : {"contiguous", "detach", "requires_grad"})
+    table.add(name, [](Call& c) { return c.val("input"); });
+}
+
+}  // namespace sparsebit::exports

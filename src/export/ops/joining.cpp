@@ -1,0 +1,205 @@
+#include "export/ops/families.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace sparsebit::exports {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+/// The tensors in their common type, which is what cat and stack give.
+std::vector<Sym> common_type(Call& c, std::string_view name) {
+  const std::vector<Val> items = c.items(name);
+  if (items.empty()) c.unsupported("nothing to join");
+  at::ScalarType dtype = dtype_of(items[0]);
+  for (const Val& item : items) dtype = result_type(Sym{"", dtype, Shape{1}}, item);
+  std::vector<Sym> tensors;
+  for (const Val& item : items) tensors.push_back(c.operand(item, dtype));
+  return tensors;
+}
+
+/// torch's cat skips empty tensors of one dimension, whatever the others have.
+Val cat(Call& c) {
+  std::vector<Sym> tensors = common_type(c, "tensors");
+  if (tensors.size() > 1) {
+    std::vector<Sym> kept;
+    for (const Sym& t : tensors) {
+      if (!(t.shape && t.shape == Shape{0})) kept.push_back(t);
+    }
+    if (!kept.empty()) tensors = kept;
+  }
+  return c.w.concat(tensors, c.integer("dim"));
+}
+
+Sym stack(Call& c, const std::vector<Sym>& tensors, int64_t dim) {
+  std::vector<Sym> rows;
+  const int64_t rank = tensors[0].rank() + 1, axis = dim < 0 ? dim + rank : dim;
+  for (const Sym& t : tensors) rows.push_back(c.w.unsqueeze(t, {axis}));
+  return c.w.concat(rows, axis);
+}
+
+/// At least `rank` dimensions: [n] becomes [1, n] for vstack.
+std::vector<Sym> at_least(Call& c, std::vector<Sym> tensors, int64_t rank) {
+  for (Sym& t : tensors) {
+    while (t.rank() < rank) t = c.w.unsqueeze(t, {0});
+  }
+  return tensors;
+}
+
+Val hstack(Call& c) {
+  const std::vector<Sym> tensors = at_least(c, common_type(c, "tensors"), 1);
+  return c.w.concat(tensors, tensors[0].rank() == 1 ? 0 : 1);
+}
+
+Val as_tuple(std::vector<Sym> parts) {
+  std::vector<Val> items(parts.begin(), parts.end());
+  return Val::sequence(std::move(items));
+}
+
+int64_t fixed_size(Call& c, const Sym& x, int64_t dim) {
+  const int64_t size = x.size(dim);
+  if (size < 0) c.unsupported(c10::str("the size of dimension ", dim, ", which is split, is not fixed"));
+  return size;
+}
+
+Val split_sizes(Call& c, const Sym& x, const Ints& sizes, int64_t dim) {
+  if (sizes.size() == 1) return Val::sequence({x});
+  return as_tuple(c.w.split(x, sizes, dim));
+}
+
+Ints equal_parts(int64_t size, int64_t part) {
+  Ints sizes;
+  if (size == 0) return {0};
+  for (int64_t start = 0; start < size; start += part) sizes.push_back(std::min(part, size - start));
+  return sizes;
+}
+
+Val split(Call& c) {
+  const Sym x = c.tensor("input");
+  const int64_t dim = c.integer("dim");
+  const fx::Value& given = c.args()["split_size_or_sections"];
+  const bool list = given.is_sequence();
+  const bool open = list && x.size(dim) < 0;
+  if (open || (list && !given.contains_node()))
+    return split_sizes(c, x, c.ints("split_size_or_sections"), dim);
+  return split_sizes(c, x, equal_parts(fixed_size(c, x, dim), c.integer("split_size_or_sections")),
+                     dim);
+}
+
+Val chunk(Call& c) {
+  const Sym x = c.tensor("input");
+  const int64_t dim = c.integer("dim"), chunks = c.integer("chunks"), size = fixed_size(c, x, dim);
+  const int64_t part = std::max<int64_t>(1, (size + chunks - 1) / chunks);
+  return split_sizes(c, x, equal_parts(size, part), dim);
+}
+
+Val tensor_split(Call& c) {
+  const Sym x = c.tensor("input");
+  const int64_t dim = c.integer("dim"), size = fixed_size(c, x, dim);
+  const fx::Value& where = c.args()["indices_or_sections"];
+  if (where.contains_node()) c.unsupported("the places to split at are not fixed");
+  Ints bounds;
+  if (where.is_int() || (where.is_tensor() && where.tensor().dim() == 0)) {
+    const int64_t sections = where.to_int();
+    for (int64_t i = 1; i < sections; ++i)
+      bounds.push_back(i * (size / sections) + std::min(i, size % sections));
+  } else if (where.is_tensor()) {
+    const at::Tensor list = where.tensor().to(at::kLong).contiguous();
+    bounds.assign(list.data_ptr<int64_t>(), list.data_ptr<int64_t>() + list.numel());
+  } else {
+    bounds = c.ints("indices_or_sections");
+  }
+  std::vector<Val> parts;
+  int64_t start = 0;
+  bounds.push_back(size);
+  for (const int64_t bound : bounds) {
+    const int64_t stop = std::clamp<int64_t>(bound < 0 ? bound + size : bound, 0, size);
+    parts.emplace_back(c.w.slice(x, dim, start, std::max(start, stop)));
+    start = stop;
+  }
+  return Val::sequence(std::move(parts));
+}
+
+Val unbind(Call& c) {
+  const Sym x = c.tensor("input");
+  const int64_t dim = x.axis(c.integer("dim")), size = fixed_size(c, x, dim);
+  std::vector<Val> parts;
+  for (const Sym& part : c.w.split(x, Ints(static_cast<size_t>(size), 1), dim))
+    parts.emplace_back(c.w.squeeze(part, {dim}));
+  return Val::sequence(std::move(parts));
+}
+
+/// -1 in a size keeps the input's own; ONNX writes 1 for that.
+Sym expanded_shape(Call& c, std::string_view name) {
+  std::vector<Val> sizes = c.items(name);
+  for (Val& size : sizes) {
+    if (size.is_plain() && size.plain.to_int() == -1) size = fx::Value(1);
+  }
+  return c.int_vector(Val::sequence(std::move(sizes)));
+}
+
+Val expand(Call& c) { return c.w.expand(c.tensor("input"), expanded_shape(c, "size")); }
+
+Val broadcast_tensors(Call& c) {
+  const std::vector<Sym> tensors = c.tensors("tensors");
+  std::optional<Shape> common = Shape{};
+  for (const Sym& t : tensors) common = broadcast(common, t.shape);
+  Sym shape;
+  const bool fixed = common && std::find(common->begin(), common->end(), -1) == common->end();
+  if (fixed) {
+    shape = c.w.ints(*common);
+  } else {  // the shape of any elementwise combination
+    Sym sum = c.w.cast(tensors[0], at::kFloat);
+    for (size_t i = 1; i < tensors.size(); ++i) sum = c.w.add(sum, c.w.cast(tensors[i], at::kFloat));
+    sum.shape = common;
+    shape = c.w.shape_of(sum);
+  }
+  std::vector<Val> results;
+  for (const Sym& t : tensors) {
+    Sym wide = c.w.expand(t, shape);
+    wide.shape = common;
+    results.emplace_back(wide);
+  }
+  return Val::sequence(std::move(results));
+}
+
+/// Both take one factor per dimension; repeat adds dimensions in front, tile adds factors.
+Val repeat(Call& c, std::string_view name) {
+  Sym x = c.tensor("input");
+  std::vector<Val> factors = c.items(name);
+  while (static_cast<int64_t>(factors.size()) < x.rank())
+    factors.insert(factors.begin(), Val(fx::Value(1)));
+  while (x.rank() < static_cast<int64_t>(factors.size())) x = c.w.unsqueeze(x, {0});
+  if (factors.empty()) return x;
+  return c.w.tile(x, c.int_vector(Val::sequence(std::move(factors))));
+}
+
+}  // namespace
+
+void add_joining_converters(Converters& table) {
+  table.add("cat", cat);
+  table.add("stack", [](Call& c) -> Val {
+    return stack(c, common_type(c, "tensors"), c.integer("dim"));
+  });
+  table.add("hstack", hstack);
+  table.add("vstack", [](Call& c) -> Val {
+    return c.w.concat(at_least(c, common_type(c, "tensors"), 2), 0);
+  });
+  table.add("split", split);
+  table.add("chunk", chunk);
+  table.add("tensor_split", tensor_split);
+  table.add("unbind", unbind);
+  table.add("expand", expand);
+  table.add("broadcast_to", expand);
+  table.add("expand_as", [](Call& c) -> Val {
+    return c.w.expand(c.tensor("input"), c.w.shape_of(c.tensor("other")));
+  });
+  table.add("broadcast_tensors", broadcast_tensors);
+  table.add("repeat", [](Call& c) { return repeat(c, "repeats"); });
+  table.add("tile", [](Call& c) { return repeat(c, "dims"); });
+}
+
+}  // namespace sparsebit::exports

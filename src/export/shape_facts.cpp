@@ -1,0 +1,246 @@
+#include "export/shape_facts.h"
+
+#include "export/trial_run.h"
+
+#include "sparsebit/core/error.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <set>
+
+namespace sparsebit::exports {
+namespace {
+
+using fx::TensorInfo;
+using Sizes = std::map<std::string, int64_t>;  // by symbol
+
+TensorInfo with_symbols(TensorInfo info, const std::string& input,
+                        const std::map<int64_t, std::string>& axes) {
+  const auto rank = static_cast<int64_t>(info.shape.size());
+  info.symbols.resize(info.shape.size());
+  for (auto [axis, symbol] : axes) {
+    SPARSEBIT_CHECK(axis >= -rank && axis < rank, InvalidArgument, "dynamic_axes: input '", input,
+                    "' has ", rank, " dimensions, there is no dimension ", axis);
+    const auto i = static_cast<size_t>(axis < 0 ? axis + rank : axis);
+    info.shape[i] = -1;
+    info.symbols[i] = symbol;
+  }
+  for (size_t i = 0; i < info.shape.size(); ++i) {
+    if (info.shape[i] >= 0) info.symbols[i].clear();
+    if (info.shape[i] < 0 && info.symbols[i].empty())
+      info.symbols[i] = input + "_dim_" + std::to_string(i);
+  }
+  return info;
+}
+
+InputSpec read_input(const fx::Node& node, size_t index, const OnnxExportOptions& options) {
+  InputSpec spec{&node};
+  const auto axes = options.dynamic_axes.find(node.target());
+  const bool given = index < options.inputs.size();
+  std::optional<TensorInfo> info = node.tensor_info();
+  if (given && options.inputs[index].is_tensor()) {
+    const at::Tensor& example = options.inputs[index].tensor();
+    // What the model's file leaves open stays open, if the example is one of its kind.
+    const bool keep = info && info->dtype == example.scalar_type() &&
+                      info->shape.size() == static_cast<size_t>(example.dim());
+    if (!keep) info = TensorInfo{example.sizes().vec(), example.scalar_type()};
+    for (size_t i = 0; i < info->shape.size(); ++i) {
+      if (info->shape[i] >= 0) info->shape[i] = example.size(static_cast<int64_t>(i));
+    }
+  } else if (given || (!info && !node.args().empty())) {
+    spec.value = given ? options.inputs[index] : node.args()[0];
+    SPARSEBIT_CHECK(axes == options.dynamic_axes.end(), InvalidArgument,
+                    "dynamic_axes: input '", node.target(), "' is no tensor");
+    return spec;
+  }
+  SPARSEBIT_CHECK(info, InvalidArgument, "the shape of input '", node.target(),
+                  "' is not known; give example inputs");
+  const std::map<int64_t, std::string> none;
+  spec.tensor = with_symbols(*info, node.target(),
+                             axes == options.dynamic_axes.end() ? none : axes->second);
+  return spec;
+}
+
+void check_axes(const OnnxExportOptions& options, const std::vector<InputSpec>& inputs) {
+  for (const auto& [name, axes] : options.dynamic_axes) {
+    const bool found = std::any_of(inputs.begin(), inputs.end(), [&](const InputSpec& spec) {
+      return spec.node->target() == name;
+    });
+    SPARSEBIT_CHECK(found, InvalidArgument, "dynamic_axes: the model has no input '", name, "'");
+  }
+  SPARSEBIT_CHECK(options.inputs.size() <= inputs.size(), InvalidArgument, "the model has ",
+                  inputs.size(), " inputs, got ", options.inputs.size(), " example inputs");
+}
+
+at::Tensor make_example(const TensorInfo& info, const Sizes& sizes) {
+  Shape shape = info.shape;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] < 0) shape[i] = sizes.at(info.symbols[i]);
+  }
+  at::Generator generator = at::detail::createCPUGenerator(0);
+  if (at::isFloatingType(info.dtype)) return at::rand(shape, generator).to(info.dtype);
+  return at::full(shape, info.dtype == at::kBool ? 1 : 0, info.dtype);
+}
+
+/// An example of the wanted sizes; a given one is repeated or cut, so that its values stay valid.
+at::Tensor fit_example(at::Tensor example, const TensorInfo& info, const Sizes& sizes) {
+  for (size_t i = 0; i < info.shape.size(); ++i) {
+    const auto dim = static_cast<int64_t>(i);
+    if (info.shape[i] >= 0) continue;
+    const int64_t wanted = sizes.at(info.symbols[i]), found = example.size(dim);
+    if (found == 0 || found == wanted) continue;
+    std::vector<at::Tensor> copies(static_cast<size_t>((wanted + found - 1) / found), example);
+    example = at::cat(copies, dim).narrow(dim, 0, wanted);
+  }
+  return example.contiguous();
+}
+
+std::vector<fx::Value> example_inputs(const std::vector<InputSpec>& inputs, const Sizes& sizes,
+                                      const std::vector<fx::Value>& given) {
+  std::vector<fx::Value> values;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool has = i < given.size();
+    if (!inputs[i].tensor) {
+      values.push_back(inputs[i].value);
+    } else if (has) {
+      values.emplace_back(fit_example(given[i].tensor(), *inputs[i].tensor, sizes));
+    } else {
+      values.emplace_back(make_example(*inputs[i].tensor, sizes));
+    }
+  }
+  return values;
+}
+
+/// Where a symbol stands decides which sizes a model is likely to take.
+enum class Role { Batch, Length, Spatial };
+
+std::map<std::string, Role> roles_of(const std::vector<InputSpec>& inputs) {
+  std::map<std::string, Role> roles;
+  for (const InputSpec& input : inputs) {
+    if (!input.tensor) continue;
+    for (size_t i = 0; i < input.tensor->shape.size(); ++i) {
+      if (input.tensor->shape[i] >= 0) continue;
+      const bool image = input.tensor->shape.size() >= 4 && i >= 2;
+      const Role role = i == 0 ? Role::Batch : image ? Role::Spatial : Role::Length;
+      roles.emplace(input.tensor->symbols[i], role);
+    }
+  }
+  return roles;
+}
+
+struct SizePair {
+  int64_t first, second;
+};
+
+/// Sizes of the two runs, one guess after the other. Guesses are even and not 1, since odd things
+/// happen to small numbers.
+std::vector<std::map<Role, SizePair>> guesses() {
+  return {{{Role::Batch, {2, 4}}, {Role::Length, {8, 16}}, {Role::Spatial, {224, 448}}},
+          {{Role::Batch, {2, 4}}, {Role::Length, {32, 64}}, {Role::Spatial, {64, 96}}},
+          {{Role::Batch, {2, 3}}, {Role::Length, {16, 17}}, {Role::Spatial, {32, 40}}},
+          {{Role::Batch, {1, 2}}, {Role::Length, {224, 448}}, {Role::Spatial, {512, 640}}},
+          {{Role::Batch, {1, 2}}, {Role::Length, {3, 4}}, {Role::Spatial, {8, 10}}},
+          {{Role::Batch, {1, 2}}, {Role::Length, {1, 2}}, {Role::Spatial, {2, 3}}}};
+}
+
+/// Sizes that the given examples have for the symbols.
+Sizes given_sizes(const std::vector<InputSpec>& inputs, const std::vector<fx::Value>& given) {
+  Sizes sizes;
+  for (size_t i = 0; i < std::min(inputs.size(), given.size()); ++i) {
+    if (!inputs[i].tensor) continue;
+    for (size_t d = 0; d < inputs[i].tensor->shape.size(); ++d) {
+      if (inputs[i].tensor->shape[d] >= 0) continue;
+      const int64_t size = given[i].tensor().size(static_cast<int64_t>(d));
+      const auto [it, is_new] = sizes.emplace(inputs[i].tensor->symbols[d], size);
+      SPARSEBIT_CHECK(it->second == size, InvalidArgument, "the example inputs have the sizes ",
+                      it->second, " and ", size, " for '", it->first, "'");
+    }
+  }
+  return sizes;
+}
+
+/// Pairs of sizes to try, best first.
+std::vector<std::pair<Sizes, Sizes>> candidates(const std::vector<InputSpec>& inputs,
+                                                const std::vector<fx::Value>& given) {
+  const std::map<std::string, Role> roles = roles_of(inputs);
+  const Sizes fixed = given_sizes(inputs, given);
+  std::vector<std::pair<Sizes, Sizes>> pairs;
+  for (const auto& guess : guesses()) {
+    Sizes first = fixed, second;
+    for (const auto& [symbol, role] : roles) first.emplace(symbol, guess.at(role).first);
+    for (const auto& [symbol, size] : first) {
+      second[symbol] = fixed.contains(symbol) ? 2 * size : guess.at(roles.at(symbol)).second;
+    }
+    pairs.emplace_back(first, second);
+  }
+  if (!fixed.empty()) {  // a model may have a largest size, and the example may have it
+    auto [first, second] = pairs.front();
+    for (const double factor : {0.5, 0.75}) {
+      for (auto& [symbol, size] : second) {
+        if (fixed.contains(symbol))
+          size = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(first[symbol]) * factor));
+      }
+      pairs.emplace_back(first, second);
+    }
+  }
+  return pairs;
+}
+
+Fact merge(const Fact& a, const Fact& b) {
+  Fact merged = a;
+  if (a.tensor && b.tensor && a.tensor->shape.size() == b.tensor->shape.size()) {
+    for (size_t i = 0; i < a.tensor->shape.size(); ++i) {
+      if (a.tensor->shape[i] != b.tensor->shape[i]) merged.tensor->shape[i] = -1;
+    }
+  } else if (a.tensor) {
+    merged.tensor.reset();
+  }
+  if (a.items.size() != b.items.size()) return {};
+  for (size_t i = 0; i < a.items.size(); ++i) merged.items[i] = merge(a.items[i], b.items[i]);
+  return merged;
+}
+
+void merge_runs(ShapeFacts& facts, TrialRun first, const TrialRun& second, const Sizes& sizes_a,
+                const Sizes& sizes_b) {
+  for (auto& [node, fact] : first.facts) {
+    const auto other = second.facts.find(node);
+    facts.facts[node] = other == second.facts.end() ? fact : merge(fact, other->second);
+  }
+  facts.aliases = std::move(first.aliases);
+  for (const auto& [symbol, size] : sizes_a) facts.symbols.emplace(std::pair{size, sizes_b.at(symbol)}, symbol);
+}
+
+}  // namespace
+
+const Fact* ShapeFacts::find(const fx::Node& node) const {
+  const auto it = facts.find(&node);
+  return it == facts.end() ? nullptr : &it->second;
+}
+
+ShapeFacts find_shapes(const fx::GraphModule& module, const OnnxExportOptions& options) {
+  ShapeFacts result;
+  for (const fx::Node* node : module.graph().placeholders())
+    result.inputs.push_back(read_input(*node, result.inputs.size(), options));
+  check_axes(options, result.inputs);
+  std::optional<Error> first_error;
+  for (const auto& [a, b] : candidates(result.inputs, options.inputs)) {
+    try {
+      TrialRun first = run_trial(module, example_inputs(result.inputs, a, options.inputs), a);
+      if (a.empty()) {
+        merge_runs(result, first, first, a, b);
+      } else {
+        merge_runs(result, std::move(first),
+                   run_trial(module, example_inputs(result.inputs, b, options.inputs), b), a, b);
+      }
+      return result;
+    } catch (const Error& e) {
+      if (!first_error) first_error = e;
+      if (a.empty()) break;  // nothing to vary
+    }
+  }
+  first_error->add_context("while running the model to learn its shapes");
+  throw *first_error;
+}
+
+}  // namespace sparsebit::exports

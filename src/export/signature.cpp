@@ -1,0 +1,110 @@
+// Inputs and outputs of the exported graph.
+
+#include "export/exporter.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/io/onnx_tensor.h"
+
+#include <ATen/ATen.h>
+
+namespace sparsebit::exports {
+
+void Exporter::write_inputs(onnx::GraphProto& graph) {
+  for (const InputSpec& input : facts_.inputs) {
+    const std::string& name = input.node->target();
+    if (!input.tensor) {
+      values_.emplace(input.node, input.value);
+      continue;
+    }
+    const fx::TensorInfo& tensor = *input.tensor;
+    onnx::ValueInfoProto& info = *graph.add_input();
+    info.set_name(name);
+    auto& type = *info.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(io::onnx_type_of(tensor.dtype));
+    auto& shape = *type.mutable_shape();
+    for (size_t i = 0; i < tensor.shape.size(); ++i) {
+      if (tensor.shape[i] >= 0) {
+        shape.add_dim()->set_dim_value(tensor.shape[i]);
+      } else {
+        shape.add_dim()->set_dim_param(tensor.symbols[i]);
+      }
+    }
+    values_.emplace(input.node, Sym{name, tensor.dtype, tensor.shape});
+  }
+}
+
+/// Results in order, tuples and dicts flattened; None is no result.
+void Exporter::collect_results(const fx::Value& value, std::vector<Result>& results) {
+  if (value.is_node()) {
+    const fx::Node& node = value.node();
+    const Val found = value_of(node);
+    if (found.is_sequence()) {
+      for (size_t i = 0; i < found.items.size(); ++i)
+        results.push_back({c10::str(node.name(), ".", i), found.items[i]});
+    } else if (found.is_plain() && found.plain.is_sequence()) {
+      collect_results(found.plain, results);
+    } else if (!found.is_none()) {
+      results.push_back({node.name(), found});
+    }
+  } else if (value.is_sequence()) {
+    for (const fx::Value& item : value.items()) collect_results(item, results);
+  } else if (value.is<fx::Dict>()) {
+    for (const auto& [key, item] : value.get<fx::Dict>().items) collect_results(item, results);
+  } else if (value.is_tensor() || value.is_number()) {
+    results.push_back({c10::str("output_", results.size()), value});
+  } else {
+    SPARSEBIT_CHECK(value.is_none(), Unsupported, "the model returns ", fx::describe(value),
+                    ", which ONNX cannot");
+  }
+}
+
+std::string Exporter::write_output(onnx::GraphProto& graph, const Result& result) {
+  if (result.value.is_sequence()) {
+    throw Error(ErrorKind::Unsupported,
+                c10::str("the model returns nested tuples ('", result.wish, "'), which ONNX cannot"));
+  }
+  writer_.begin("output");
+  Sym sym;
+  if (!result.value.is_plain()) {
+    sym = result.value.sym();
+    sym.name = writer_.current_name(sym.name);
+  } else if (result.value.plain.is_tensor()) {
+    sym = writer_.constant(result.value.plain.tensor());
+  } else {
+    SPARSEBIT_CHECK(result.value.plain.is_number(), Unsupported, "the model returns ",
+                    fx::describe(result.value.plain), ", which ONNX cannot");
+    sym = writer_.scalar(result.value.plain.to_scalar(), dtype_of(result.value));
+  }
+  // A result is made by a node of its own: no input, no constant, no second name for a value.
+  const bool made_by_node = writer_.is_made_by_node(sym.name);
+  const bool free = made_by_node && !taken_outputs_.contains(sym.name);
+  const bool named = output_names_.empty() || sym.name == result.wish;
+  if (!free || !named) {
+    const std::string name = output_names_.empty() ? writer_.unique_name(result.wish) : result.wish;
+    writer_.make_room(name);
+    sym = writer_.identity(sym);
+    writer_.rename(sym, name);
+  }
+  taken_outputs_.insert(sym.name);
+  onnx::ValueInfoProto& info = *graph.add_output();
+  describe(info, sym);
+  return sym.name;
+}
+
+void Exporter::describe(onnx::ValueInfoProto& info, const Sym& sym) const {
+  info.set_name(sym.name);
+  if (sym.dtype == at::ScalarType::Undefined) {
+    info.mutable_type()->mutable_tensor_type();
+    return;
+  }
+  auto& type = *info.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(io::onnx_type_of(sym.dtype));
+  if (!sym.shape) return;
+  auto& shape = *type.mutable_shape();
+  for (const int64_t size : *sym.shape) {
+    auto& dim = *shape.add_dim();
+    if (size >= 0) dim.set_dim_value(size);
+  }
+}
+
+}  // namespace sparsebit::exports

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "sparsebit/fx/ops/value.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sparsebit::exports {
+
+using Shape = std::vector<int64_t>;  ///< -1 where the size is not fixed
+
+/// A value of the ONNX graph that is being written: its name and what is known about it. An empty
+/// name stands for an input that is left out.
+struct Sym {
+  std::string name = {};
+  at::ScalarType dtype = at::ScalarType::Undefined;  ///< Undefined when nobody knows
+  std::optional<Shape> shape = {};                   ///< nothing when not even the rank is known
+  at::Tensor constant = {};                          ///< defined for constants written by us
+
+  bool present() const { return !name.empty(); }
+  bool fixed() const;  ///< whether every size is known
+  /// Throws Unsupported when the rank is not known.
+  int64_t rank() const;
+  /// Size of a dimension, counted from the end when negative; -1 when it is not fixed.
+  int64_t size(int64_t dim) const;
+  /// `dim` counted from the front.
+  int64_t axis(int64_t dim) const;
+};
+
+/// A tensor that nodes of our graph hold, so that a change in place is seen by all of them.
+struct Cell {
+  Sym sym;
+};
+
+/// What a node of our graph gives, in terms of the ONNX graph.
+struct Val {
+  enum class Kind {
+    Plain,     ///< known now: None, numbers, strings, constant tensors, ...
+    Tensor,    ///< a tensor of the ONNX graph
+    Number,    ///< a Python int, float or bool that is computed in the ONNX graph; 0-dim
+    Sequence,  ///< a list or tuple with tensors or computed numbers inside
+  };
+  Kind kind = Kind::Plain;
+  fx::Value plain = {};
+  std::shared_ptr<Cell> cell = {};
+  std::vector<Val> items = {};
+  std::vector<std::string> keys = {};  ///< of a dict, one per item
+  bool is_list = false;
+
+  Val() = default;
+  Val(fx::Value value) : plain(std::move(value)) {}  // NOLINT
+  Val(Sym sym);                                      // NOLINT, a tensor
+  static Val number(Sym sym);
+  static Val sequence(std::vector<Val> items, bool is_list = false);
+
+  bool is_plain() const { return kind == Kind::Plain; }
+  bool is_tensor() const { return kind == Kind::Tensor; }
+  bool is_number() const { return kind == Kind::Number; }
+  bool is_sequence() const { return kind == Kind::Sequence; }
+  bool is_none() const { return is_plain() && plain.is_none(); }
+  const Sym& sym() const { return cell->sym; }
+};
+
+/// Sizes of an elementwise result. Nothing when either is not known.
+std::optional<Shape> broadcast(const std::optional<Shape>& a, const std::optional<Shape>& b);
+
+}  // namespace sparsebit::exports

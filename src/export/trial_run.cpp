@@ -1,0 +1,144 @@
+#include "export/trial_run.h"
+
+#include "sparsebit/core/error_context.h"
+#include "sparsebit/fx/resolve.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+
+namespace sparsebit::exports {
+namespace {
+
+using fx::Node;
+using fx::Value;
+
+Fact fact_of(const Value& value) {
+  Fact fact;
+  if (value.is_tensor()) {
+    fact.tensor = fx::TensorInfo{value.tensor().sizes().vec(), value.tensor().scalar_type()};
+  } else if (value.is_sequence()) {
+    for (const Value& item : value.items()) fact.items.push_back(fact_of(item));
+  }
+  return fact;
+}
+
+bool shares_memory(const Value& a, const Value& b) {
+  if (a.is_sequence()) {
+    return std::any_of(a.items().begin(), a.items().end(),
+                       [&](const Value& item) { return shares_memory(item, b); });
+  }
+  if (b.is_sequence()) return shares_memory(b, a);
+  return a.is_tensor() && b.is_tensor() && a.tensor().is_alias_of(b.tensor());
+}
+
+class Trial {
+ public:
+  Trial(const fx::GraphModule& module, const std::map<std::string, int64_t>& sizes)
+      : module_(module), sizes_(sizes) {
+    for (const Node& node : module.graph().nodes()) writes_ |= fx::mutates_input(node, module);
+  }
+
+  TrialRun run(std::vector<Value> inputs) {
+    size_t next = 0;
+    for (const Node& node : module_.graph().nodes()) {
+      for (const Node* input : node.inputs()) ++uses_[input];
+    }
+    for (const Node& node : module_.graph().nodes()) {
+      if (node.op() == fx::Opcode::Output) break;
+      std::optional<Value> value = node.op() == fx::Opcode::Placeholder
+                                       ? own(std::move(inputs.at(next++)))
+                                       : execute(node);
+      if (!value) value = promised(node);
+      note(node, value);
+      for (const Node* input : node.inputs()) {
+        if (--uses_[input] == 0) values_.erase(input);
+      }
+    }
+    return std::move(result_);
+  }
+
+ private:
+  /// Tensors that the caller still needs are copied before a node can write to them.
+  Value own(Value value) const {
+    return writes_ && value.is_tensor() ? Value(value.tensor().clone()) : value;
+  }
+
+  std::optional<Value> execute(const Node& node) {
+    if (node.op() == fx::Opcode::GetAttr) {
+      if (const at::Tensor* tensor = module_.find_tensor(node.target())) return own(*tensor);
+      const Value* attribute = module_.find_attribute(node.target());
+      SPARSEBIT_CHECK(attribute, InvalidModel, "node '", node.name(),
+                      "': there is no parameter, buffer or attribute '", node.target(), "'");
+      return *attribute;
+    }
+    const std::optional<fx::OperatorCall> call = fx::resolve(node, module_);
+    const bool known = call && std::all_of(node.inputs().begin(), node.inputs().end(),
+                                           [&](const Node* n) { return values_.contains(n); });
+    if (!known || call->op->effect == fx::Effect::Checks) return std::nullopt;
+    const fx::Args given = in_eval_mode(call->args);
+    std::vector<Value> values;
+    for (const Value& value : given.values()) {
+      values.push_back(value.map_nodes([&](Node& n) { return values_.at(&n); }));
+    }
+    const fx::Args args(call->op->schema, std::move(values));
+    return with_context([&] { return fx::run_kernel(*call->op, args); },
+                        [&] { return "at node '" + node.name() + "'"; });
+  }
+
+  /// A tensor of the promised shape; its content is made up, so this is for shapes only.
+  std::optional<Value> promised(const Node& node) const {
+    if (!node.tensor_info()) return std::nullopt;
+    Shape shape = node.tensor_info()->shape;
+    const auto& symbols = node.tensor_info()->symbols;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      if (shape[i] >= 0) continue;
+      const auto size = i < symbols.size() ? sizes_.find(symbols[i]) : sizes_.end();
+      if (size == sizes_.end()) return std::nullopt;
+      shape[i] = size->second;
+    }
+    return Value(at::zeros(shape, node.tensor_info()->dtype));
+  }
+
+  void note(const Node& node, std::optional<Value>& value) {
+    if (!value) {
+      if (node.tensor_info()) result_.facts[&node].tensor = node.tensor_info();
+      return;
+    }
+    result_.facts[&node] = fact_of(*value);
+    for (const Node* input : node.inputs()) {
+      const auto it = values_.find(input);
+      if (writes_ && it != values_.end() && shares_memory(*value, it->second))
+        result_.aliases[&node].push_back(input);
+    }
+    if (uses_[&node] > 0) values_.emplace(&node, std::move(*value));
+  }
+
+  const fx::GraphModule& module_;
+  const std::map<std::string, int64_t>& sizes_;
+  bool writes_ = false;
+  std::unordered_map<const Node*, Value> values_;
+  std::unordered_map<const Node*, int64_t> uses_;
+  TrialRun result_;
+};
+
+}  // namespace
+
+fx::Args in_eval_mode(const fx::Args& args) {
+  std::vector<Value> values = args.values();
+  const auto set = [&](const char* name, Value value) {
+    if (const auto i = args.schema().find(name)) values[*i] = std::move(value);
+  };
+  set("training", false);
+  set("max_norm", fx::None());  // renormalizing writes to the table
+  return {args.schema(), std::move(values)};
+}
+
+TrialRun run_trial(const fx::GraphModule& module, std::vector<Value> inputs,
+                   const std::map<std::string, int64_t>& sizes) {
+  const c10::InferenceMode inference;
+  return Trial(module, sizes).run(std::move(inputs));
+}
+
+}  // namespace sparsebit::exports

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "export/shape_facts.h"
+
+namespace sparsebit::exports {
+
+/// What one run of a graph showed.
+struct TrialRun {
+  std::unordered_map<const fx::Node*, Fact> facts;
+  std::unordered_map<const fx::Node*, std::vector<const fx::Node*>> aliases;
+};
+
+/// Runs the graph in eval mode without changing the model. A node nobody can run gives what its
+/// TensorInfo promises, with `sizes` for its symbols; what cannot be known stays unknown.
+TrialRun run_trial(const fx::GraphModule& module, std::vector<fx::Value> inputs,
+                   const std::map<std::string, int64_t>& sizes);
+
+}  // namespace sparsebit::exports

@@ -1,0 +1,155 @@
+#include "export/writer.h"
+
+#include "sparsebit/core/error.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace sparsebit::exports {
+namespace {
+
+/// What only newer opsets can do.
+void require_opset(int64_t found, int64_t needed, const char* what) {
+  SPARSEBIT_CHECK(found >= needed, Unsupported, what, " needs opset ", needed,
+                  " or newer, the export is for opset ", found);
+}
+
+/// From which opset on a reduction takes its axes as an input.
+int64_t axes_became_input(const std::string& type) { return type == "ReduceSum" ? 13 : 18; }
+
+}  // namespace
+
+Sym GraphWriter::gather(const Sym& x, const Sym& index, int64_t axis) {
+  std::optional<Shape> shape;
+  if (x.shape && index.shape) {
+    axis = x.axis(axis);
+    shape = x.shape;
+    shape->erase(shape->begin() + axis);
+    shape->insert(shape->begin() + axis, index.shape->begin(), index.shape->end());
+  }
+  return op("Gather", {x, index}, {{"axis", axis}}, x.dtype, shape);
+}
+
+Sym GraphWriter::gather_elements(const Sym& x, const Sym& index, int64_t axis) {
+  return op("GatherElements", {x, index}, {{"axis", x.axis(axis)}}, x.dtype, index.shape);
+}
+
+Sym GraphWriter::gather_nd(const Sym& x, const Sym& index) {
+  std::optional<Shape> shape;
+  if (x.shape && index.shape && index.size(-1) >= 0) {
+    shape = Shape(index.shape->begin(), index.shape->end() - 1);
+    shape->insert(shape->end(), x.shape->begin() + index.size(-1), x.shape->end());
+  }
+  return op("GatherND", {x, index}, {}, x.dtype, shape);
+}
+
+Sym GraphWriter::scatter_nd(const Sym& x, const Sym& index, const Sym& updates,
+                            const std::string& reduction) {
+  Attrs attrs;
+  if (reduction != "none") {
+    require_opset(opset_, 16, "adding at repeated positions");
+    attrs.emplace_back("reduction", reduction.c_str());
+  }
+  return op("ScatterND", {x, index, updates}, attrs, x.dtype, x.shape);
+}
+
+Sym GraphWriter::scatter_elements(const Sym& x, const Sym& index, const Sym& updates, int64_t axis,
+                                  const std::string& reduction) {
+  Attrs attrs = {{"axis", x.axis(axis)}};
+  if (reduction != "none") {
+    require_opset(opset_, 16, "adding at repeated positions");
+    attrs.emplace_back("reduction", reduction.c_str());
+  }
+  return op("ScatterElements", {x, index, updates}, attrs, x.dtype, x.shape);
+}
+
+Sym GraphWriter::nonzero(const Sym& x) {
+  return op("NonZero", {x}, {}, at::kLong, Shape{std::max<int64_t>(x.rank(), 1), -1});
+}
+
+std::optional<Shape> GraphWriter::reduced_shape(const Sym& x, const std::vector<int64_t>& axes,
+                                                bool keepdim) const {
+  if (!x.shape) return std::nullopt;
+  Shape shape;
+  for (size_t i = 0; i < x.shape->size(); ++i) {
+    const bool reduced =
+        axes.empty() || std::find(axes.begin(), axes.end(), static_cast<int64_t>(i)) != axes.end();
+    if (!reduced) shape.push_back((*x.shape)[i]);
+    if (reduced && keepdim) shape.push_back(1);
+  }
+  return shape;
+}
+
+Sym GraphWriter::reduce(const std::string& type, const Sym& x, std::vector<int64_t> axes,
+                        bool keepdim) {
+  for (int64_t& axis : axes) axis = x.axis(axis);
+  if (x.shape && x.shape->empty()) axes.clear();
+  Attrs attrs = {{"keepdims", keepdim}};
+  std::vector<Sym> inputs = {x};
+  if (!axes.empty() && opset_ >= axes_became_input(type)) inputs.push_back(ints(axes));
+  if (!axes.empty() && opset_ < axes_became_input(type)) attrs.emplace_back("axes", axes);
+  return op(type, inputs, attrs, x.dtype, reduced_shape(x, axes, keepdim));
+}
+
+Sym GraphWriter::argument(const std::string& type, const Sym& x, int64_t axis, bool keepdim) {
+  axis = x.axis(axis);
+  return op(type, {x}, {{"axis", axis}, {"keepdims", keepdim}}, at::kLong,
+            reduced_shape(x, {axis}, keepdim));
+}
+
+/// Before opset 13 these worked on a matrix: all axes from `axis` on together. Along the last axis
+/// both are the same.
+Sym GraphWriter::softmax(const std::string& type, const Sym& x, int64_t axis) {
+  axis = x.axis(axis);
+  if (x.rank() == 0) return squeeze(softmax(type, unsqueeze(x, {0}), 0), {0});
+  if (opset_ >= 13 || axis == x.rank() - 1) return unary(type, x, {{"axis", axis}});
+  return swap(unary(type, swap(x, axis, -1), {{"axis", x.rank() - 1}}), axis, -1);
+}
+
+Sym GraphWriter::matmul(const Sym& a, const Sym& b) {
+  std::optional<Shape> shape;
+  if (a.shape && b.shape && a.rank() >= 1 && b.rank() >= 1) {
+    Shape left(a.shape->begin(), a.shape->end() - std::min<int64_t>(2, a.rank()));
+    Shape right(b.shape->begin(), b.shape->end() - std::min<int64_t>(2, b.rank()));
+    shape = broadcast(left, right);
+    if (a.rank() > 1) shape->push_back(a.size(-2));
+    if (b.rank() > 1) shape->push_back(b.size(-1));
+  }
+  return op("MatMul", {a, b}, {}, a.dtype, shape);
+}
+
+Sym GraphWriter::cumsum(const Sym& x, int64_t axis) {
+  return op("CumSum", {x, scalar(x.axis(axis), at::kLong)}, {}, x.dtype, x.shape);
+}
+
+std::vector<Sym> GraphWriter::topk(const Sym& x, const Sym& count, int64_t axis, bool largest) {
+  axis = x.axis(axis);
+  std::vector<Sym> found =
+      emit("TopK", {x, count}, {{"axis", axis}, {"largest", largest}, {"sorted", 1}}, 2);
+  Shape shape = *x.shape;
+  shape[static_cast<size_t>(axis)] =
+      count.constant.defined() ? count.constant.item<int64_t>() : int64_t{-1};
+  found[0].dtype = x.dtype;
+  found[1].dtype = at::kLong;
+  found[0].shape = found[1].shape = shape;
+  return found;
+}
+
+Sym GraphWriter::range(const Sym& start, const Sym& limit, const Sym& step) {
+  return op("Range", {start, limit, step}, {}, start.dtype, Shape{-1});
+}
+
+Sym GraphWriter::filled(const Sym& shape, const at::Scalar& value, at::ScalarType dtype) {
+  std::optional<Shape> sizes;
+  if (shape.constant.defined()) {
+    const at::Tensor flat = shape.constant;
+    sizes = Shape(flat.data_ptr<int64_t>(), flat.data_ptr<int64_t>() + flat.numel());
+  } else if (shape.shape && shape.size(0) >= 0) {
+    sizes = Shape(static_cast<size_t>(shape.size(0)), -1);
+  }
+  return op("ConstantOfShape", {shape}, {{"value", at::full({1}, value, dtype)}}, dtype, sizes);
+}
+
+}  // namespace sparsebit::exports
