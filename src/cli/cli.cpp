@@ -43,8 +43,10 @@ int parse_and_run(int argc, const char* const* argv, std::ostream& out, std::ost
   app.set_version_flag("--version", "sparsebit " SPARSEBIT_VERSION);
   app.require_subcommand(1);
   app.footer(
-      "Example:\n  sparsebit inspect zoo:resnet18\n\n'sparsebit COMMAND --help' tells more.");
+      "Examples:\n  sparsebit inspect zoo:resnet18\n  sparsebit run model.onnx --input x=in.npy\n"
+      "  sparsebit convert model.pt -o model.onnx\n\n'sparsebit COMMAND --help' tells more.");
   add_inspect_command(app, out);
+  add_run_command(app, out);
   if (argc > 1 && is_unknown_command(app, argv[1], err)) return kBadUsage;
   try {
     app.parse(argc, argv);

@@ -9,5 +9,7 @@ namespace sparsebit::cli {
 // One function per subcommand, each in its own file: declares options and a callback that does the
 // work and writes to `out`.
 void add_inspect_command(CLI::App& app, std::ostream& out);
+void add_run_command(CLI::App& app, std::ostream& out);
+void add_convert_command(CLI::App& app, std::ostream& out);
 
 }  // namespace sparsebit::cli

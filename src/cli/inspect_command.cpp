@@ -1,12 +1,14 @@
 #include "cli/commands.h"
 #include "cli/common_options.h"
+#include "cli/model_inputs.h"
 #include "cli/model_source.h"
+#include "cli/model_summary.h"
 
+#include "sparsebit/core/error.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/fx/interpreter.h"
 #include "sparsebit/fx/printer.h"
-#include "sparsebit/fx/resolve.h"
-#include "sparsebit/fx/tracer.h"
+#include "sparsebit/zoo/zoo.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -29,6 +31,7 @@ struct InspectOptions {
   std::string format = "table";
   bool json = false;
   std::vector<std::string> skip;
+  InputOptions inputs;
   CommonOptions common;
 };
 
@@ -38,40 +41,6 @@ std::string list_zoo() {
     text += fmt::format("zoo:{:<14} {}\n", name, zoo::architectures().get(name).summary);
   }
   return text;
-}
-
-std::string in_millions(int64_t count) {
-  return fmt::format("{:.2f} M", static_cast<double>(count) / 1e6);
-}
-
-int64_t count_parameters(const fx::GraphModule& module) {
-  int64_t count = 0;
-  for (const auto& item : module.named_parameters()) count += item.value().numel();
-  return count;
-}
-
-bool is_known(const fx::Node& node, const fx::GraphModule& module) {
-  switch (node.op()) {
-    case fx::Opcode::CallFunction:
-    case fx::Opcode::CallMethod:
-      return fx::find_spelling(node, module) != nullptr;
-    case fx::Opcode::CallModule: {
-      const fx::ModulePtr target = module.find_module(node.target());
-      const bool has_own_forward = typeid(*target) != typeid(fx::Module);
-      return has_own_forward || target->is_operator();
-    }
-    default:
-      return true;
-  }
-}
-
-/// Nodes whose operator or module is unknown, so that they cannot be executed.
-std::vector<std::string> unknown_nodes(const fx::GraphModule& module) {
-  std::vector<std::string> names;
-  for (const fx::Node& node : module.graph().nodes()) {
-    if (!is_known(node, module)) names.push_back(node.name() + " (" + node.target() + ")");
-  }
-  return names;
 }
 
 std::string summary(const fx::GraphModule& module) {
@@ -96,21 +65,33 @@ std::string render(const fx::GraphModule& module, Format format) {
   return fx::to_table(module) + summary(module);
 }
 
+/// Runs the model once for shapes. An unknown operator is carried and listed, and sizes that are
+/// open stay open: then the shapes are those the file tells.
+void add_shapes(LoadedModel& model, uint64_t seed) {
+  if (!unknown_nodes(*model.module).empty()) return;
+  std::optional<std::vector<fx::Value>> inputs = inputs_of_fixed_shape(model, seed);
+  if (!inputs) return;
+  try {
+    fx::record_shapes(*model.module, std::move(*inputs));
+  } catch (const Error& e) {
+    const std::string text = e.what();
+    log_warning("shapes are incomplete, because {} does not run on random inputs: {}", model.name,
+                text.substr(0, text.find('\n')));
+  }
+}
+
 void inspect(const InspectOptions& options, std::ostream& out) {
   apply(options.common);
   if (options.model == "zoo:list") {
     out << list_zoo();
     return;
   }
-  zoo::Example example = load_model(options.model, options.common.seed);
-  fx::QTracer tracer(options.skip);
-  const std::unique_ptr<fx::GraphModule> traced = tracer.trace(*example.model);
-  for (const std::string& pattern : tracer.unmatched_patterns()) {
-    log_warning("--skip '{}' matches no module that {} calls", pattern, options.model);
-  }
-  // An unknown operator is carried and listed; only executing it would be an error.
-  if (unknown_nodes(*traced).empty()) fx::record_shapes(*traced, std::move(example.inputs));
-  out << render(*traced, options.json ? Format::Json : kFormats.at(options.format));
+  LoadedModel model = load_model(options.model, {.skip = options.skip,
+                                                 .given_inputs = named_inputs(options.inputs),
+                                                 .seed = options.common.seed});
+  apply_shapes(model, options.inputs);
+  add_shapes(model, options.common.seed);
+  out << render(*model.module, options.json ? Format::Json : kFormats.at(options.format));
 }
 
 }  // namespace
@@ -126,11 +107,13 @@ void add_inspect_command(CLI::App& app, std::ostream& out) {
   cmd->add_option("--skip", options->skip,
                   "Keep modules whose path matches this pattern as one opaque step (repeatable)")
       ->allow_extra_args(false);
+  add_shape_option(*cmd, options->inputs);
   add_common_options(*cmd, options->common);
   cmd->footer(
       "Examples:\n"
       "  sparsebit inspect zoo:resnet18\n"
       "  sparsebit inspect zoo:resnet18 --format fx --skip 'layer1*'\n"
+      "  sparsebit inspect model.onnx --shape x=1x3x224x224\n"
       "  sparsebit inspect zoo:list");
   cmd->callback([options, &out] { inspect(*options, out); });
 }

@@ -1,15 +1,77 @@
 #include "cli/model_source.h"
 
+#include "cli/file_kind.h"
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/log.h"
+#include "sparsebit/core/near_match.h"
+#include "sparsebit/frontends/onnx.h"
+#include "sparsebit/frontends/torchscript.h"
+#include "sparsebit/fx/tracer.h"
+#include "sparsebit/zoo/zoo.h"
+
+#include <filesystem>
 
 namespace sparsebit::cli {
+namespace {
 
-zoo::Example load_model(const std::string& source, uint64_t seed) {
-  constexpr std::string_view kZoo = "zoo:";
-  SPARSEBIT_CHECK(
-      source.starts_with(kZoo), Unsupported, "cannot read '", source,
-      "': this version reads built-in models only, written zoo:NAME, such as zoo:resnet18");
-  return zoo::make(std::string_view(source).substr(kZoo.size()), seed);
+constexpr std::string_view kZoo = "zoo:";
+
+void warn_unmatched(const std::vector<std::string>& patterns, const std::string& source) {
+  for (const std::string& pattern : patterns) {
+    log_warning("--skip '{}' matches no module that {} calls", pattern, source);
+  }
+}
+
+LoadedModel load_zoo(const std::string& source, const ModelOptions& options) {
+  zoo::Example example = zoo::make(std::string_view(source).substr(kZoo.size()), options.seed);
+  fx::QTracer tracer(options.skip);
+  LoadedModel model{tracer.trace(*example.model), std::move(example.inputs), source};
+  model.module->eval();
+  warn_unmatched(tracer.unmatched_patterns(), source);
+  return model;
+}
+
+LoadedModel load_onnx_file(const std::string& source, const ModelOptions& options) {
+  if (!options.skip.empty()) {
+    log_warning("--skip does nothing: {} is an ONNX file, which has no modules to keep whole",
+                source);
+  }
+  return {frontends::import_onnx(source), {}, source};
+}
+
+LoadedModel load_torchscript_file(const std::string& source, const ModelOptions& options) {
+  frontends::TorchScriptModel model = frontends::import_torchscript(
+      source, {.skip = options.skip, .given_inputs = options.given_inputs});
+  warn_unmatched(model.unmatched_patterns, source);
+  return {std::move(model.module), {}, source};
+}
+
+/// A zoo model's name without the prefix is the likeliest reason for a missing file.
+void check_exists(const std::string& source) {
+  std::error_code ignored;
+  if (std::filesystem::exists(source, ignored)) return;
+  const bool in_zoo = zoo::architectures().contains(source);
+  SPARSEBIT_CHECK(!in_zoo, InvalidArgument, source,
+                  ": there is no such file; did you mean 'zoo:", source, "'?");
+}
+
+}  // namespace
+
+LoadedModel load_model(const std::string& source, const ModelOptions& options) {
+  if (source.starts_with(kZoo)) return load_zoo(source, options);
+  check_exists(source);
+  const FileKind kind = file_kind(source);
+  switch (kind.format) {
+    case ModelFormat::Onnx:
+      return load_onnx_file(source, options);
+    case ModelFormat::TorchScript:
+      return load_torchscript_file(source, options);
+    case ModelFormat::None:
+      break;
+  }
+  throw Error(ErrorKind::InvalidModel, {.what = "not a model: " + kind.description +
+                                                "; models are ONNX and TorchScript files",
+                                        .where = source});
 }
 
 }  // namespace sparsebit::cli

@@ -44,17 +44,8 @@ std::string kind_of(const Node& node, const GraphModule& module) {
   }
 }
 
-/// `float32[batch, 3, ?]`
 std::string shape_text(const Node& node) {
-  if (!node.tensor_info()) return "";
-  const TensorInfo& info = *node.tensor_info();
-  std::vector<std::string> sizes;
-  for (size_t i = 0; i < info.shape.size(); ++i) {
-    const std::string symbol = i < info.symbols.size() ? info.symbols[i] : "";
-    sizes.push_back(info.shape[i] >= 0 ? std::to_string(info.shape[i])
-                                       : (symbol.empty() ? "?" : symbol));
-  }
-  return fmt::format("{}[{}]", dtype_name(info.dtype), fmt::join(sizes, ", "));
+  return node.tensor_info() ? to_string(*node.tensor_info()) : "";
 }
 
 using Row = std::array<std::string, 7>;
@@ -162,6 +153,16 @@ std::string to_string(const Node& node) {
     text += fmt::format("(args={}, kwargs={})", args_text(node), kwargs_text(node.kwargs()));
   }
   return text;
+}
+
+std::string to_string(const TensorInfo& info) {
+  std::vector<std::string> sizes;
+  for (size_t i = 0; i < info.shape.size(); ++i) {
+    const std::string symbol = i < info.symbols.size() ? info.symbols[i] : "";
+    sizes.push_back(info.shape[i] >= 0 ? std::to_string(info.shape[i])
+                                       : (symbol.empty() ? "?" : symbol));
+  }
+  return fmt::format("{}[{}]", dtype_name(info.dtype), fmt::join(sizes, ", "));
 }
 
 std::string to_text(const Graph& graph) {

@@ -1,4 +1,6 @@
+#include "cli/model_files.h"
 #include "cli/run_command.h"
+#include "core/temp_dir.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -57,12 +59,44 @@ TEST(Inspect, WrongModelsAreClearErrors) {
   EXPECT_THAT(unknown.err,
               StartsWith("error: unknown zoo model 'resnet19'; did you mean 'resnet18'"));
   EXPECT_EQ(unknown.out, "");
-  const Result file = run_command({"inspect", "model.onnx"});
+  const Result file = run_command({"inspect", "/nowhere/model.onnx"});
   EXPECT_EQ(file.code, 1);
-  EXPECT_EQ(file.err,
-            "error: cannot read 'model.onnx': this version reads built-in models only, written "
-            "zoo:NAME, such as "
-            "zoo:resnet18\n");
+  EXPECT_EQ(file.err, "error: /nowhere/model.onnx: cannot read: No such file or directory\n");
+}
+
+TEST(Inspect, FilesShowWhatTheyTell) {
+  const sparsebit::test::TempDir dir;
+  const std::string path = dir / "m.onnx";
+  save_onnx_model(path);
+  const Result open = run_command({"inspect", path.c_str()});
+  EXPECT_EQ(open.code, 0) << open.err;
+  EXPECT_THAT(open.out, HasSubstr("float32[batch, 3]"));
+  EXPECT_THAT(open.out, HasSubstr("int64[batch]"));
+  const Result fixed = run_command({"inspect", path.c_str(), "--shape", "x=4x3"});
+  EXPECT_THAT(fixed.out, HasSubstr("float32[4, 3]"));
+  EXPECT_THAT(fixed.out, HasSubstr("int64[4]"));
+  EXPECT_THAT(run_command({"inspect", path.c_str(), "--skip", "a"}).err,
+              HasSubstr("warning: --skip does nothing"));
+}
+
+TEST(Inspect, UnknownOperatorsAreListed) {
+  const sparsebit::test::TempDir dir;
+  const std::string path = dir / "m.onnx";
+  save_custom_model(path);
+  const Result result = run_command({"inspect", path.c_str()});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("not executable here: foo (onnx.com.acme.Foo)\n"));
+}
+
+TEST(Inspect, ModelsWithoutShapesAreShown) {
+  const sparsebit::test::TempDir dir;
+  const std::string path = dir / "m.pt";
+  save_torchscript_model(path);
+  const Result result = run_command({"inspect", path.c_str()});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, Not(HasSubstr("float32")));
+  EXPECT_THAT(run_command({"inspect", path.c_str(), "--shape", "x=2"}).out,
+              HasSubstr("float32[2]"));
 }
 
 TEST(Inspect, ListShowsTheZoo) {

@@ -14,6 +14,9 @@ namespace sparsebit::fx {
 ///         return fc
 std::string to_text(const Graph& graph);
 
+/// `float32[batch, 3, ?]`: names of sizes that are not fixed where there are any.
+std::string to_string(const TensorInfo& info);
+
 /// One row per node: opcode, name, target, operator or module type, shape if recorded, arguments.
 std::string to_table(const GraphModule& module);
 

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace sparsebit::cli {
+
+enum class ModelFormat { None, Onnx, TorchScript };
+
+/// What a file is, judged by its first bytes, never by its name.
+struct FileKind {
+  ModelFormat format = ModelFormat::None;
+  std::string description = {};  ///< "a safetensors file, which has weights but no graph"
+};
+
+/// Throws Io if the file is missing, a folder, or not readable.
+FileKind file_kind(const std::filesystem::path& path);
+/// @param start  the first bytes, a few hundred or all.
+FileKind kind_of_bytes(std::string_view start);
+
+}  // namespace sparsebit::cli

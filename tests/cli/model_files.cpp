@@ -1,0 +1,80 @@
+#include "cli/model_files.h"
+
+#include "sparsebit/io/onnx_file.h"
+#include "sparsebit/io/onnx_tensor.h"
+
+#include <ATen/ATen.h>
+#include <torch/script.h>
+
+#include <string>
+#include <vector>
+
+namespace sparsebit::cli::test {
+namespace {
+
+onnx::ModelProto new_model() {
+  onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(13);
+  model.mutable_graph()->set_name("g");
+  return model;
+}
+
+void add_node(onnx::GraphProto& graph, const char* type, const std::vector<const char*>& inputs,
+              const char* output, const char* domain = "") {
+  onnx::NodeProto& node = *graph.add_node();
+  node.set_op_type(type);
+  node.set_domain(domain);
+  for (const char* input : inputs) node.add_input(input);
+  node.add_output(output);
+}
+
+/// @param dims  a number or a symbol each.
+void set_type(onnx::ValueInfoProto& info, const char* name, int type,
+              const std::vector<std::string>& dims) {
+  info.set_name(name);
+  onnx::TypeProto::Tensor& tensor = *info.mutable_type()->mutable_tensor_type();
+  tensor.set_elem_type(type);
+  tensor.mutable_shape();
+  for (const std::string& dim : dims) {
+    const bool number = dim.find_first_not_of("0123456789") == std::string::npos;
+    auto& added = *tensor.mutable_shape()->add_dim();
+    number ? added.set_dim_value(std::stoll(dim)) : added.set_dim_param(dim);
+  }
+}
+
+}  // namespace
+
+void save_onnx_model(const std::filesystem::path& path) {
+  onnx::ModelProto model = new_model();
+  onnx::GraphProto& graph = *model.mutable_graph();
+  *graph.add_initializer() = io::to_tensor_proto(at::tensor({1.f, 2.f, 3.f}), "bias");
+  add_node(graph, "Add", {"x", "bias"}, "y");
+  add_node(graph, "Add", {"ids", "ids"}, "sum/out");
+  set_type(*graph.add_input(), "x", onnx::TensorProto::FLOAT, {"batch", "3"});
+  set_type(*graph.add_input(), "ids", onnx::TensorProto::INT64, {"batch"});
+  set_type(*graph.add_output(), "y", onnx::TensorProto::FLOAT, {"batch", "3"});
+  set_type(*graph.add_output(), "sum/out", onnx::TensorProto::INT64, {"batch"});
+  io::save_onnx(model, path);
+}
+
+void save_custom_model(const std::filesystem::path& path) {
+  onnx::ModelProto model = new_model();
+  onnx::OperatorSetIdProto& opset = *model.add_opset_import();
+  opset.set_domain("com.acme");
+  opset.set_version(1);
+  onnx::GraphProto& graph = *model.mutable_graph();
+  add_node(graph, "Foo", {"x"}, "y", "com.acme");
+  set_type(*graph.add_input(), "x", onnx::TensorProto::FLOAT, {"2"});
+  set_type(*graph.add_output(), "y", onnx::TensorProto::FLOAT, {"2"});
+  io::save_onnx(model, path);
+}
+
+void save_torchscript_model(const std::filesystem::path& path) {
+  torch::jit::Module module("Tiny");
+  module.define("def forward(self, x):\n  return torch.relu(x) + 1\n");
+  module.eval();
+  module.save(path.string());
+}
+
+}  // namespace sparsebit::cli::test
