@@ -96,9 +96,10 @@ void convert_gelu(Conversion& c) {
   c.give(c.function("torch.nn.functional.gelu", {c.tensor(0)}, {{"approximate", approximate}}));
 }
 
-/// Whether `slope`, aligned with the last axes of an input of this rank, has one number for each
-/// channel (axis 1), as torch.nn.PReLU means it.
-bool is_per_channel(const at::Tensor& slope, int64_t rank) {
+/// Whether `slope` has one number for each channel (axis 1), as torch.nn.PReLU means it. It is
+/// aligned with the last axes of the input; before operator set 7 a list of numbers was enough.
+bool is_per_channel(const at::Tensor& slope, int64_t rank, int64_t opset) {
+  if (opset < 7 && slope.dim() == 1) return true;
   const int64_t axis = 1 - (rank - slope.dim());  // of the channels in `slope`
   return rank >= 2 && axis >= 0 && slope.dim() <= rank && slope.size(axis) == slope.numel();
 }
@@ -111,7 +112,7 @@ void convert_prelu(Conversion& c) {
   if (floating && info) {
     const auto rank = static_cast<int64_t>(info->shape.size());
     const bool single = slope->numel() == 1 && slope->dim() <= rank;
-    if (single || is_per_channel(*slope, rank)) {
+    if (single || is_per_channel(*slope, rank, c.opset())) {
       const fx::ModuleState state{{{"weight", c.as_vector(*slope)}}, {}};
       return c.give(c.module("torch.nn.PReLU", {slope->numel()}, {}, state, {x}));
     }

@@ -7,16 +7,30 @@
 
 #include <ATen/ATen.h>
 
-#include <cmath>
-#include <map>
-
 namespace sparsebit::frontends {
 
 using fx::Value;
 
+Value right_operand(Conversion& c) {
+  if (c.opset() >= 7 || !c.attributes().flag("broadcast", false)) return c.tensor_or_number(1);
+  if (!c.attributes().has("axis")) return c.tensor_or_number(1);
+  const int64_t axis = c.attributes().integer("axis");
+  const auto left = c.rank(0), right = c.info(1) ? c.rank(1) : std::nullopt;
+  if (!left || !right) c.refuse("the ranks of its inputs are not known");
+  const int64_t start = axis < 0 ? axis + *left : axis, behind = *left - start - *right;
+  SPARSEBIT_CHECK(start >= 0 && behind >= 0, InvalidModel, "axis is ", axis, " for inputs of ",
+                  *left, " and ", *right, " axes");
+  Value b = c.tensor(1);
+  for (int64_t i = 0; i < behind; ++i) b = c.function("torch.unsqueeze", {b, -1});
+  return b;
+}
+
 Value call_binary(Conversion& c, const char* function, const char* python_operator) {
-  if (c.constant(0) && c.constant(1)) return c.function(function, {c.tensor(0), c.tensor(1)});
-  const Value a = c.tensor_or_number(0), b = c.tensor_or_number(1);
+  Value b = right_operand(c);
+  if (c.constant(0) && c.constant(1)) {
+    return c.function(function, {c.tensor(0), b.is_number() ? c.tensor(1) : b});
+  }
+  const Value a = c.tensor_or_number(0);
   return c.function(a.is_number() ? python_operator : function, {a, b});
 }
 
@@ -39,22 +53,29 @@ void convert_div(Conversion& c) {
   if (!is_integer(c.dtype(0)) && !is_integer(c.dtype(1))) {
     return c.give(call_binary(c, "torch.div", "operator.truediv"));
   }
-  const Value divisor = c.constant(0) ? c.tensor(1) : c.tensor_or_number(1);
+  const Value divisor = right_operand(c);
   c.give(c.function("torch.div", {c.tensor(0), divisor}, {{"rounding_mode", "trunc"}}));
+}
+
+/// A base whose type is only known when the model runs.
+void convert_pow_of_any(Conversion& c) {
+  const Value number = c.tensor_or_number(1);
+  const Value power = number.is_number() ? number : c.method("type_as", {number, c.tensor(0)});
+  c.give(c.function("torch.pow", {c.tensor(0), power}));
 }
 
 /// The result has the base's type, whatever the exponent's.
 void convert_pow(Conversion& c) {
   const auto base = c.dtype(0), exponent = c.dtype(1);
-  if (!base || !exponent) c.refuse("the types of its inputs are not known");
-  if (*base == *exponent) return c.give(call_binary(c, "torch.pow", "operator.pow"));
-  if (is_integer(base) && !is_integer(exponent)) {
+  if (!base) return convert_pow_of_any(c);
+  if (base == exponent) return c.give(call_binary(c, "torch.pow", "operator.pow"));
+  if (is_integer(base) && exponent && !is_integer(exponent)) {
     const Value power =
         c.function("torch.pow", {c.method("to", {c.tensor(0), at::kDouble}), c.tensor(1)});
     return c.give(c.method("to", {power, *base}));
   }
-  const Value number = c.constant(0) ? Value() : c.tensor_or_number(1);
-  const Value power = number.is_number() ? number : c.method("to", {c.tensor(1), *base});
+  const Value number = right_operand(c);
+  const Value power = number.is_number() ? number : c.method("to", {number, *base});
   c.give(c.function("torch.pow", {c.tensor(0), power}));
 }
 
@@ -63,7 +84,7 @@ void convert_mod(Conversion& c) {
   const bool fmod = c.attributes().flag("fmod", false);
   const char* const function = fmod ? "torch.fmod" : "torch.remainder";
   const bool is_half = c.dtype(0) == at::kHalf;
-  const Value divisor = c.constant(0) ? c.tensor(1) : c.tensor_or_number(1);
+  const Value divisor = c.tensor_or_number(1);
   if (!is_half) return c.give(c.function(function, {c.tensor(0), divisor}));
   const Value wide = c.method("to", {c.tensor(0), at::kFloat});
   c.give(c.method("to", {c.function(function, {wide, divisor}), at::kHalf}));

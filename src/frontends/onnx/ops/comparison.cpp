@@ -32,7 +32,9 @@ void convert_comparison(Conversion& c) {
 void convert_logic(Conversion& c) {
   static const std::map<std::string, const char*> functions = {
       {"And", "torch.logical_and"}, {"Or", "torch.logical_or"}, {"Xor", "torch.logical_xor"}};
-  c.give(c.function(functions.at(c.type()), {c.tensor(0), c.tensor(1)}));
+  const Value right = right_operand(c);
+  c.give(
+      c.function(functions.at(c.type()), {c.tensor(0), right.is_number() ? c.tensor(1) : right}));
 }
 
 void convert_not(Conversion& c) { c.give(c.function("torch.logical_not", {c.tensor(0)})); }

@@ -45,6 +45,8 @@ void convert_training_batch_norm(Conversion& c, double eps, double momentum) {
 void convert_batch_norm(Conversion& c) {
   const Attributes& a = c.attributes();
   const double eps = a.number("epsilon", 1e-5), momentum = a.number("momentum", 0.9);
+  if (c.opset() < 7) a.ignore("consumed_inputs");
+  if (c.opset() < 7 && !a.flag("is_test", false)) c.refuse("statistics of the batch (is_test=0)");
   if (c.opset() < 9 && !a.flag("spatial", true)) c.refuse("statistics per element (spatial=0)");
   if (c.opset() >= 14 && a.flag("training_mode", false)) {
     return convert_training_batch_norm(c, eps, momentum);
