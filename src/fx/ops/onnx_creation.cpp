@@ -1,5 +1,6 @@
 #include "fx/ops/families.h"
-#include "fx/ops/onnx_arguments.h"
+#include "fx/ops/onnx_dtype.h"
+#include "fx/ops/onnx_input.h"
 
 #include "sparsebit/core/error.h"
 
@@ -15,7 +16,7 @@ namespace {
 using at::Tensor;
 
 Value constant_of_shape(const Args& a) {
-  const std::vector<int64_t> sizes = onnx_args::ints(a, "input");
+  const std::vector<int64_t> sizes = int_input(a, "input");
   for (const int64_t size : sizes) {
     SPARSEBIT_CHECK(size >= 0, InvalidArgument, "a size of ", size);
   }
@@ -41,13 +42,13 @@ Value range(const Args& a) {
 
 /// offset - a * cos(x) + b * cos(2x), where x runs once around the circle.
 Tensor window(const Args& a, double offset, double first, double second) {
-  const int64_t size = onnx_args::integer(a, "size");
+  const int64_t size = a.integer("size");
   SPARSEBIT_CHECK(size >= 0, InvalidArgument, "a window of ", size, " elements");
   const auto period = static_cast<double>(a.flag("periodic") ? size : size - 1);
   const Tensor steps = at::arange(size, at::kDouble);
   const Tensor angle = steps * (period > 0 ? 2.0 * std::numbers::pi / period : 0.0);
   const Tensor values = offset - first * angle.cos() + second * (2 * angle).cos();
-  return values.to(onnx_args::dtype(a, "output_datatype"));
+  return values.to(onnx_dtype(a, "output_datatype"));
 }
 
 void add_windows(OperatorTable& table) {
@@ -73,7 +74,7 @@ Value multinomial(const Args& a) {
   SPARSEBIT_CHECK(x.dim() == 2, InvalidArgument, "the input has ", x.dim(), " axes, expected 2");
   const int64_t count = a.integer("sample_size");
   const Tensor drawn = at::multinomial(at::softmax(x, -1), count, /*replacement=*/true);
-  return drawn.to(onnx_args::dtype(a, "dtype"));
+  return drawn.to(onnx_dtype(a, "dtype"));
 }
 
 /// The result and which elements were kept.

@@ -1,5 +1,4 @@
 #include "fx/ops/families.h"
-#include "fx/ops/onnx_arguments.h"
 #include "fx/ops/onnx_quantization.h"
 
 #include "sparsebit/core/error.h"

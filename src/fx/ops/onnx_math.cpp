@@ -1,9 +1,9 @@
 #include "fx/ops/families.h"
-#include "fx/ops/onnx_arguments.h"
 
 #include "sparsebit/core/error.h"
 
 #include <ATen/ATen.h>
+#include <ATen/WrapDimUtils.h>
 
 namespace sparsebit::fx {
 namespace {
@@ -13,7 +13,7 @@ using at::Tensor;
 /// Each element along the axis is the sum of those before it; itself included unless exclusive.
 Value cumsum(const Args& a) {
   const Tensor x = a.tensor("x");
-  const int64_t axis = onnx_args::wrapped_axis(onnx_args::integer(a, "axis"), x.dim());
+  const int64_t axis = at::maybe_wrap_dim(a.integer("axis"), x.dim());
   const int64_t size = x.size(axis);
   const bool reverse = a.flag("reverse");
   Tensor terms = reverse ? x.flip({axis}) : x;

@@ -1,10 +1,11 @@
 #include "fx/ops/onnx_quantization.h"
 #include "fx/ops/families.h"
-#include "fx/ops/onnx_arguments.h"
+#include "fx/ops/onnx_dtype.h"
 
 #include "sparsebit/core/error.h"
 
 #include <ATen/ATen.h>
+#include <ATen/WrapDimUtils.h>
 
 #include <limits>
 
@@ -34,7 +35,7 @@ Tensor along_axis(const Tensor& values, const Tensor& x, int64_t axis, const cha
   if (values.numel() == 1) return values.reshape({});
   SPARSEBIT_CHECK(values.dim() == 1, InvalidArgument, name, " has ", values.dim(),
                   " axes, expected at most 1");
-  const int64_t dim = onnx_args::wrapped_axis(axis, x.dim());
+  const int64_t dim = at::maybe_wrap_dim(axis, x.dim());
   SPARSEBIT_CHECK(values.numel() == x.size(dim), InvalidArgument, name, " has ", values.numel(),
                   " elements, axis ", dim, " of the input ", x.size(dim));
   std::vector<int64_t> shape(static_cast<size_t>(x.dim()), 1);
@@ -49,7 +50,7 @@ Tensor along_blocks(const Tensor& values, const Tensor& x, int64_t axis, int64_t
                     const char* name) {
   SPARSEBIT_CHECK(values.dim() == x.dim() && block > 0, InvalidArgument, name, " has ",
                   values.dim(), " axes and blocks of ", block, ", the input ", x.dim(), " axes");
-  const int64_t dim = onnx_args::wrapped_axis(axis, x.dim());
+  const int64_t dim = at::maybe_wrap_dim(axis, x.dim());
   const int64_t size = x.size(dim), count = values.size(dim);
   // count * block >= size without overflow
   SPARSEBIT_CHECK(
@@ -69,7 +70,7 @@ Tensor spread(const Args& a, const Tensor& x, const char* name) {
 
 at::ScalarType quantized_dtype(const Args& a) {
   if (!a.is_none("y_zero_point")) return a.tensor("y_zero_point").scalar_type();
-  return a.integer("output_dtype") == 0 ? at::kByte : onnx_args::dtype(a, "output_dtype");
+  return a.integer("output_dtype") == 0 ? at::kByte : onnx_dtype(a, "output_dtype");
 }
 
 /// saturate(round_to_even(x / scale) + zero_point)

@@ -1,9 +1,10 @@
 #include "fx/ops/families.h"
-#include "fx/ops/onnx_arguments.h"
+#include "fx/ops/onnx_input.h"
 
 #include "sparsebit/core/error.h"
 
 #include <ATen/ATen.h>
+#include <ATen/WrapDimUtils.h>
 
 #include <algorithm>
 #include <numeric>
@@ -54,13 +55,15 @@ Tensor log_sum_exp(const Tensor& x, at::IntArrayRef dims, bool keep) {
   return at::logsumexp(x, dims, keep);
 }
 
+Ints axes_of(const Args& a) { return a.is_none("axes") ? Ints{} : int_input(a, "axes"); }
+
 /// All axes when none is named; ascending, each once.
 Ints dims_of(const Ints& axes, int64_t rank) {
   Ints dims(static_cast<size_t>(rank));
   std::iota(dims.begin(), dims.end(), 0);
   if (axes.empty()) return dims;
   dims.clear();
-  for (const int64_t axis : axes) dims.push_back(onnx_args::wrapped_axis(axis, rank));
+  for (const int64_t axis : axes) dims.push_back(at::maybe_wrap_dim(axis, rank));
   std::sort(dims.begin(), dims.end());
   dims.erase(std::unique(dims.begin(), dims.end()), dims.end());
   return dims;
@@ -72,7 +75,7 @@ void add(OperatorTable& table, const char* name, Reduce reduce) {
              .forms = {name},
              .kernel = [=](const Args& a) -> Value {
                const Tensor x = a.tensor("data");
-               const Ints axes = onnx_args::ints(a, "axes");
+               const Ints axes = axes_of(a);
                if (axes.empty() && a.flag("noop_with_empty_axes")) return x;
                return reduce(x, dims_of(axes, x.dim()), a.flag("keepdims"));
              }});

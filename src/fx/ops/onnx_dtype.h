@@ -1,0 +1,13 @@
+#pragma once
+
+#include "sparsebit/fx/ops/schema.h"
+
+#include <string_view>
+
+namespace sparsebit::fx {
+
+/// An element type as ONNX numbers them (1 = float, 2 = uint8, ...). Throws InvalidArgument for
+/// types that libtorch does not have.
+at::ScalarType onnx_dtype(const Args& a, std::string_view name);
+
+}  // namespace sparsebit::fx

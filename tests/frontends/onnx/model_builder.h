@@ -1,0 +1,54 @@
+#pragma once
+
+#include "sparsebit/fx/graph_module.h"
+
+#include <ATen/core/Tensor.h>
+#include <onnx/onnx_pb.h>
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace sparsebit::test {
+
+/// An attribute of an ONNX node.
+struct Attribute {
+  std::string name;
+  std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>, at::Tensor>
+      value;
+};
+
+/// Writes small ONNX models:
+///
+///     ModelBuilder(13).input("x", {2, -1}).node("Relu", {"x"}, {"y"}).output("y").import()
+class ModelBuilder {
+ public:
+  explicit ModelBuilder(int64_t opset);
+
+  /// A size of -1 is not fixed.
+  ModelBuilder& input(const std::string& name, const std::vector<int64_t>& shape,
+                      at::ScalarType dtype = at::kFloat);
+  ModelBuilder& constant(const std::string& name, const at::Tensor& value);
+  ModelBuilder& node(const std::string& type, const std::vector<std::string>& inputs,
+                     const std::vector<std::string>& outputs,
+                     const std::vector<Attribute>& attributes = {});
+  ModelBuilder& output(const std::string& name);
+
+  onnx::ModelProto build() const { return model_; }
+  std::unique_ptr<fx::GraphModule> import() const;
+
+ private:
+  onnx::ModelProto model_;
+};
+
+/// What the model computes for these inputs, in the order of its outputs.
+std::vector<at::Tensor> run(fx::GraphModule& module, const std::vector<at::Tensor>& inputs);
+
+/// What a model's nodes call, in order: functions, "Tensor." methods and types of layers.
+std::vector<std::string> calls(const fx::GraphModule& module);
+
+/// The message of the error that importing ends in; empty when there is none.
+std::string import_error(const ModelBuilder& builder);
+
+}  // namespace sparsebit::test

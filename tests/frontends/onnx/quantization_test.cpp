@@ -1,0 +1,111 @@
+#include "frontends/onnx/model_builder.h"
+
+#include "sparsebit/fx/call.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+
+namespace sparsebit::test {
+namespace {
+
+using at::Tensor;
+using Calls = std::vector<std::string>;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+Tensor bytes(const std::vector<int64_t>& values, at::ScalarType dtype = at::kChar) {
+  return at::tensor(values, at::kLong).to(dtype);
+}
+
+TEST(OnnxQuantization, RoundsHalfToEvenAndSaturates) {
+  const Tensor x = at::tensor({0.5F, 1.5F, 2.5F, -0.5F, -1.5F, 300.0F, -300.0F});
+  const Tensor scale = at::scalar_tensor(1.0F);
+  const Tensor without = fx::call_function("onnx.QuantizeLinear", {x, scale}).tensor();
+  EXPECT_TRUE(without.equal(bytes({0, 2, 2, 0, 0, 255, 0}, at::kByte)));
+  const Tensor zero = at::scalar_tensor(1, at::kChar);
+  const Tensor with = fx::call_function("onnx.QuantizeLinear", {x, scale, zero}).tensor();
+  EXPECT_TRUE(with.equal(bytes({1, 3, 3, 1, -1, 127, -128})));
+}
+
+TEST(OnnxQuantization, ScalesPerAxisAndPerBlock) {
+  const Tensor x = bytes({1, 2, 3, 4, 5, 6}).reshape({2, 3});
+  const Tensor rows = at::tensor({1.0F, 10.0F}), zeros = bytes({0, 1});
+  const Tensor per_row =
+      fx::call_function("onnx.DequantizeLinear", {x, rows, zeros}, {{"axis", 0}}).tensor();
+  EXPECT_TRUE(per_row.equal(at::tensor({1.0F, 2.0F, 3.0F, 30.0F, 40.0F, 50.0F}).reshape({2, 3})));
+
+  const Tensor blocks = at::tensor({1.0F, 2.0F, 3.0F, 4.0F}).reshape({2, 2});
+  const Tensor per_block =
+      fx::call_function("onnx.DequantizeLinear", {x, blocks}, {{"axis", 1}, {"block_size", 2}})
+          .tensor();
+  EXPECT_TRUE(per_block.equal(at::tensor({1.0F, 2.0F, 6.0F, 12.0F, 15.0F, 24.0F}).reshape({2, 3})));
+}
+
+TEST(OnnxQuantization, DifferencesOfWideIntegersAreExact) {
+  const Tensor x = at::tensor({16777217, 16777219}, at::kInt);
+  const Tensor y =
+      fx::call_function("onnx.DequantizeLinear",
+                        {x, at::scalar_tensor(1.0F), at::scalar_tensor(16777216, at::kInt)})
+          .tensor();
+  EXPECT_TRUE(y.equal(at::tensor({1.0F, 3.0F})));
+}
+
+/// Weights must stay integers in the graph, though everything here is constant.
+TEST(OnnxQuantization, NothingIsComputedAtImport) {
+  const auto module =
+      ModelBuilder(13)
+          .input("x", {1, 2, 4, 4})
+          .constant("w", bytes({1, -2, 3, -4}).reshape({2, 2, 1, 1}))
+          .constant("scale", at::tensor({0.5F, 0.25F}))
+          .constant("zero", bytes({0, 0}))
+          .node("DequantizeLinear", {"w", "scale", "zero"}, {"weight"}, {{"axis", int64_t{0}}})
+          .node("Conv", {"x", "weight"}, {"y"})
+          .output("y")
+          .import();
+  EXPECT_EQ(calls(*module), (Calls{"onnx.DequantizeLinear", "torch.nn.functional.conv2d"}));
+  const Tensor x = at::rand({1, 2, 4, 4});
+  const Tensor weight = at::tensor({0.5F, -1.0F, 0.75F, -1.0F}).reshape({2, 2, 1, 1});
+  EXPECT_TRUE(at::allclose(run(*module, {x})[0], at::conv2d(x, weight)));
+}
+
+TEST(OnnxQuantization, ConvolutionsOfIntegersPadWithTheZeroPoint) {
+  const Tensor x = bytes({3, 5, 7, 9}, at::kByte).reshape({1, 1, 2, 2});
+  const Tensor w = bytes({1, 2, 3, 4}).reshape({1, 1, 2, 2});
+  const auto module = [&](const std::string& mode) {
+    return ModelBuilder(10)
+        .input("x", {1, 1, 2, 2}, at::kByte)
+        .constant("w", w)
+        .constant("zero", at::scalar_tensor(3, at::kByte))
+        .node("ConvInteger", {"x", "w", "zero"}, {"y"}, {{"auto_pad", mode}})
+        .output("y")
+        .import();
+  };
+  const Tensor centred = x.to(at::kDouble) - 3, weight = w.to(at::kDouble);
+  const Tensor upper = at::conv2d(at::constant_pad_nd(centred, {0, 1, 0, 1}), weight).to(at::kInt);
+  const Tensor lower = at::conv2d(at::constant_pad_nd(centred, {1, 0, 1, 0}), weight).to(at::kInt);
+  EXPECT_TRUE(run(*module("SAME_UPPER"), {x})[0].equal(upper));
+  EXPECT_TRUE(run(*module("SAME_LOWER"), {x})[0].equal(lower));
+}
+
+TEST(OnnxQuantization, ArgumentsMustFit) {
+  const Tensor x = at::rand({2, 3}), scales = at::ones({2});
+  EXPECT_THAT(
+      ([&] {
+        fx::call_function("onnx.QuantizeLinear", {x, scales});
+      }),
+      ThrowsMessage<std::exception>(HasSubstr("y_scale has 2 elements, axis 1 of the input 3")));
+  EXPECT_THAT(([&] {
+                fx::call_function("onnx.QuantizeLinear", {x, at::ones({2, 1})},
+                                  {{"axis", 1}, {"block_size", 2}});
+              }),
+              ThrowsMessage<std::exception>(
+                  HasSubstr("y_scale has 1 blocks of 2 along an axis of size 3")));
+  EXPECT_THAT(([&] {
+                fx::call_function("onnx.QuantizeLinear", {x, at::ones({})}, {{"output_dtype", 1}});
+              }),
+              ThrowsMessage<std::exception>(
+                  HasSubstr("cannot quantize to float32, only to 8 and 16 bits")));
+}
+
+}  // namespace
+}  // namespace sparsebit::test
