@@ -179,6 +179,46 @@ bool convert_binary(Conversion& c) {
   return true;
 }
 
+/// Whether two items are equal, when that is known: a size is never negative.
+std::optional<bool> are_equal(const Value& x, const Value& y) {
+  if (x.is_int() && y.is_int()) return x.to_int() == y.to_int();
+  if (x.is_int()) return are_equal(y, x);
+  const bool is_size = x.is_node() && x.node().op() == fx::Opcode::CallMethod &&
+                       (x.node().target() == "size" || x.node().target() == "numel");
+  if (is_size && y.is_int() && y.to_int() < 0) return false;
+  return std::nullopt;
+}
+
+/// torch.Tensor.expand is written with a test for sizes of -1, which are to be kept.
+bool convert_equal(Conversion& c) {
+  const auto a = c.int_list(0), b = c.int_list(1);
+  if (!a || !b || a->items.size() != b->items.size()) return false;
+  if (c.operand(0).kind == Kind::Int || c.operand(1).kind == Kind::Int) return false;
+  at::Tensor equal = at::empty({static_cast<int64_t>(a->items.size())}, at::kBool);
+  for (size_t i = 0; i < a->items.size(); ++i) {
+    const std::optional<bool> known = are_equal(a->items[i], b->items[i]);
+    if (!known) return false;
+    equal[static_cast<int64_t>(i)] = *known;
+  }
+  c.give(Value(equal));
+  return true;
+}
+
+/// A choice between two lists that is known.
+bool convert_where(Conversion& c) {
+  const auto condition = c.constant_ints(0);
+  const auto yes = c.int_list(1), no = c.int_list(2);
+  if (!condition || c.constant(0)->dim() != 1 || !yes || !no) return false;
+  const size_t size = condition->size();
+  if (yes->items.size() != size || no->items.size() != size) return false;
+  List chosen;
+  for (size_t i = 0; i < size; ++i) {
+    chosen.items.push_back((*condition)[i] ? yes->items[i] : no->items[i]);
+  }
+  give_ints(c, chosen);
+  return true;
+}
+
 bool convert_product(Conversion& c) {
   if (c.operand(0).kind != Kind::Ints || c.has_input(1)) return false;
   c.attributes().ignore("axes");
@@ -208,11 +248,11 @@ bool has_symbolic_input(const Conversion& c) {
 bool convert_shape_arithmetic(Conversion& c) {
   using Step = bool (*)(Conversion&);
   static const std::map<std::string, Step> steps = {
-      {"Add", convert_binary},        {"Sub", convert_binary},      {"Mul", convert_binary},
-      {"Div", convert_binary},        {"Gather", convert_gather},   {"Slice", convert_slice},
-      {"Concat", convert_concat},     {"Squeeze", convert_reshape}, {"Unsqueeze", convert_reshape},
-      {"Reshape", convert_reshape},   {"Cast", convert_cast},       {"Identity", convert_identity},
-      {"ReduceProd", convert_product}};
+      {"Add", convert_binary},         {"Sub", convert_binary},      {"Mul", convert_binary},
+      {"Div", convert_binary},         {"Gather", convert_gather},   {"Slice", convert_slice},
+      {"Concat", convert_concat},      {"Squeeze", convert_reshape}, {"Unsqueeze", convert_reshape},
+      {"Reshape", convert_reshape},    {"Cast", convert_cast},       {"Identity", convert_identity},
+      {"ReduceProd", convert_product}, {"Equal", convert_equal},     {"Where", convert_where}};
   if (c.type() == "Shape") return c.has_input(0) && !c.operand(0).is_symbolic() && convert_shape(c);
   if (c.type() == "Size") return c.has_input(0) && !c.operand(0).is_symbolic() && convert_size(c);
   if (!has_symbolic_input(c)) return false;

@@ -69,14 +69,18 @@ Ints dims_of(const Ints& axes, int64_t rank) {
   return dims;
 }
 
-void add(OperatorTable& table, const char* name, Reduce reduce) {
+Tensor unchanged(const Tensor& x) { return x; }
+
+/// @param single  what reducing each element alone gives
+void add(OperatorTable& table, const char* name, Reduce reduce,
+         Tensor (*single)(const Tensor&) = unchanged) {
   table.add({.name = name,
              .schema = "data, axes=None, keepdims=1, noop_with_empty_axes=0",
              .forms = {name},
              .kernel = [=](const Args& a) -> Value {
                const Tensor x = a.tensor("data");
                const Ints axes = axes_of(a);
-               if (axes.empty() && a.flag("noop_with_empty_axes")) return x;
+               if (axes.empty() && a.flag("noop_with_empty_axes")) return single(x);
                return reduce(x, dims_of(axes, x.dim()), a.flag("keepdims"));
              }});
 }
@@ -84,16 +88,16 @@ void add(OperatorTable& table, const char* name, Reduce reduce) {
 }  // namespace
 
 void add_onnx_reduction_operators(OperatorTable& table) {
-  add(table, "onnx.ReduceL1", l1);
-  add(table, "onnx.ReduceL2", in_floats<l2>);
-  add(table, "onnx.ReduceLogSum", in_floats<log_sum>);
+  add(table, "onnx.ReduceL1", l1, at::abs);
+  add(table, "onnx.ReduceL2", in_floats<l2>, at::abs);
+  add(table, "onnx.ReduceLogSum", in_floats<log_sum>, at::log);
   add(table, "onnx.ReduceLogSumExp", in_floats<log_sum_exp>);
   add(table, "onnx.ReduceMax", at::amax);
   add(table, "onnx.ReduceMean", in_floats<mean>);
   add(table, "onnx.ReduceMin", at::amin);
   add(table, "onnx.ReduceProd", prod);
   add(table, "onnx.ReduceSum", sum);
-  add(table, "onnx.ReduceSumSquare", sum_square);
+  add(table, "onnx.ReduceSumSquare", sum_square, at::square);
 }
 
 }  // namespace sparsebit::fx

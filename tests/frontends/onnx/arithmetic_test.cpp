@@ -136,6 +136,22 @@ TEST(OnnxArithmetic, CumSumAlongConstantAxisIsTorchs) {
   EXPECT_TRUE(run(*exclusive, {x})[0].equal(ints({0, 1, 0, 3}).reshape({2, 2})));
 }
 
+/// What torch.onnx writes for x.expand(size, -1): the test is decided when the file is read.
+TEST(OnnxArithmetic, ChoicesBetweenSizesAreMadeAtImport) {
+  const auto module = ModelBuilder(13)
+                          .input("x", {-1, 4})
+                          .constant("ones", at::ones({2}, at::kLong))
+                          .constant("keep", at::full({2}, -1, at::kLong))
+                          .node("Shape", {"x"}, {"shape"})
+                          .node("Equal", {"shape", "keep"}, {"kept"})
+                          .node("Where", {"kept", "ones", "shape"}, {"sizes"})
+                          .node("ConstantOfShape", {"sizes"}, {"y"})
+                          .output("y")
+                          .import();
+  EXPECT_EQ(calls(*module), (Calls{"Tensor.size", "torch.full"}));
+  EXPECT_TRUE(run(*module, {at::rand({3, 4})})[0].equal(at::zeros({3, 4})));
+}
+
 TEST(OnnxArithmetic, WhereTakesANumberOnOneSide) {
   const Tensor x = at::tensor({-1.0, 2.0}, at::kDouble);
   const auto module = ModelBuilder(13)

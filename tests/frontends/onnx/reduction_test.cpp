@@ -99,6 +99,20 @@ TEST(OnnxReduction, NoAxesMayMeanNoReduction) {
                           .import();
   EXPECT_EQ(calls(*module), Calls{});
   EXPECT_TRUE(run(*module, {numbers()})[0].equal(numbers()));
+
+  const auto squares =
+      ModelBuilder(18)
+          .input("x", {2, 3, 4})
+          .input("axes", {-1}, at::kLong)
+          .node("ReduceSumSquare", {"x"}, {"y"}, {{"noop_with_empty_axes", int64_t{1}}})
+          .node("ReduceSumSquare", {"x", "axes"}, {"z"}, {{"noop_with_empty_axes", int64_t{1}}})
+          .output("y")
+          .output("z")
+          .import();
+  EXPECT_EQ(calls(*squares), (Calls{"torch.square", "onnx.ReduceSumSquare"}));
+  for (const Tensor& y : run(*squares, {numbers(), at::empty({0}, at::kLong)})) {
+    EXPECT_TRUE(y.equal(numbers().square()));
+  }
 }
 
 TEST(OnnxReduction, LastOfEqualPositions) {

@@ -113,6 +113,16 @@ void reduce_now(Conversion& c, const Ints& axes, bool keep) {
   c.give(c.method("to", {kind.reduce(c, r), dtype}));
 }
 
+/// Along no axis only the steps before and after the reduction are left.
+Value reduce_nothing(Conversion& c) {
+  static const std::map<std::string, const char*> steps = {{"ReduceL1", "torch.abs"},
+                                                           {"ReduceL2", "torch.abs"},
+                                                           {"ReduceLogSum", "torch.log"},
+                                                           {"ReduceSumSquare", "torch.square"}};
+  const auto it = steps.find(c.type());
+  return it == steps.end() ? c.tensor(0) : c.function(it->second, {c.tensor(0)});
+}
+
 /// Axes are an attribute in older operator sets and an input in newer ones.
 void convert_reduction(Conversion& c) {
   const bool as_input = c.opset() >= (c.type() == "ReduceSum" ? 13 : 18);
@@ -122,7 +132,7 @@ void convert_reduction(Conversion& c) {
   const auto axes = given      ? c.constant_ints(1)
                     : as_input ? Ints{}
                                : c.attributes().ints("axes", {});
-  if (axes && axes->empty() && noop) return c.give(c.operand(0));
+  if (axes && axes->empty() && noop) return c.give(reduce_nothing(c));
   if (axes && c.rank(0)) return reduce_now(c, *axes, keep);
   reduce_later(c, !axes ? c.tensor(1) : axes->empty() ? Value() : Value(*axes), keep, noop);
 }
