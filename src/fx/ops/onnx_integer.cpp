@@ -14,6 +14,9 @@ namespace {
 using at::Tensor;
 using Ints = std::vector<int64_t>;
 
+/// Products and sums of sizes and numbers below this do not overflow.
+constexpr int64_t kLargest = int64_t{1} << 31;
+
 /// The integers of an input minus its zero point, as doubles.
 /// @param axis  along which there may be several zero points
 Tensor centred(const Args& a, const char* name, const char* zero_point, int64_t axis) {
@@ -46,6 +49,9 @@ Padding padding_of(const Args& a, const Tensor& x, const Tensor& w, const Ints& 
   Padding padding{Ints(axes, 0), Ints(axes, 0)};
   if (mode == "NOTSET" && !a.is_none("pads")) {
     const Ints pads = a.ints("pads", 2 * axes);
+    for (const int64_t pad : pads) {
+      SPARSEBIT_CHECK(pad > -kLargest && pad < kLargest, InvalidArgument, "pads contains ", pad);
+    }
     const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(axes);
     return {Ints(pads.begin(), middle), Ints(middle, pads.end())};
   }
@@ -63,12 +69,10 @@ Padding padding_of(const Args& a, const Tensor& x, const Tensor& w, const Ints& 
   return padding;
 }
 
-/// Numbers that fit an index computation without overflow.
 Ints window_ints(const Args& a, const char* name, size_t axes) {
   const Ints values = a.is_none(name) ? Ints(axes, 1) : a.ints(name, axes);
   for (const int64_t value : values) {
-    SPARSEBIT_CHECK(value > 0 && value < (int64_t{1} << 31), InvalidArgument, name, " contains ",
-                    value);
+    SPARSEBIT_CHECK(value > 0 && value < kLargest, InvalidArgument, name, " contains ", value);
   }
   return values;
 }

@@ -186,6 +186,21 @@ TEST(OnnxActivation, DropoutIsALayerThatKeepsEverything) {
   EXPECT_TRUE(run(*module, {at::rand({2, 3})})[1].equal(at::ones({2, 3}, at::kBool)));
 }
 
+TEST(OnnxActivation, DropoutInTrainingDropsAndScales) {
+  const auto module = ModelBuilder(13)
+                          .input("x", {1000})
+                          .constant("ratio", number(0.75))
+                          .constant("training", at::scalar_tensor(true, at::kBool))
+                          .node("Dropout", {"x", "ratio", "training"}, {"y", "mask"})
+                          .output("y")
+                          .output("mask")
+                          .import();
+  const Tensor x = at::rand({1000}) + 1;
+  const std::vector<Tensor> results = run(*module, {x});
+  EXPECT_TRUE(at::allclose(results[0], at::where(results[1], x * 4, at::zeros_like(x))));
+  EXPECT_NEAR(results[1].to(at::kFloat).mean().item<double>(), 0.25, 0.1);
+}
+
 TEST(OnnxActivation, ErrorsNameTheNode) {
   ModelBuilder axis(13);
   axis.input("x", {2, 3}).node("Softmax", {"x"}, {"y"}, {{"axis", int64_t{2}}}).output("y");

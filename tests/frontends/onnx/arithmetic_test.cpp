@@ -99,6 +99,18 @@ TEST(OnnxArithmetic, MatMulAndAddAreOneLayer) {
   EXPECT_TRUE(at::allclose(run(*module, {x})[0], x.matmul(weight) + bias));
 }
 
+TEST(OnnxArithmetic, AnAddThatIsNotUnderstoodLeavesTheProduct) {
+  const auto module = ModelBuilder(13)
+                          .input("x", {2, 3})
+                          .constant("w", at::rand({3, 4}))
+                          .constant("b", at::rand({4}))
+                          .node("MatMul", {"x", "w"}, {"p"})
+                          .node("Add", {"p", "b"}, {"y"}, {{"strange", int64_t{1}}})
+                          .output("y")
+                          .import();
+  EXPECT_EQ(calls(*module), (Calls{"torch.nn.Linear", "onnx.Add"}));
+}
+
 TEST(OnnxArithmetic, IsInfFindsEitherSign) {
   const float infinity = std::numeric_limits<float>::infinity();
   const Tensor x = at::tensor({infinity, 1.0F, -infinity});

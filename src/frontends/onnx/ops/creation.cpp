@@ -4,6 +4,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace sparsebit::frontends {
@@ -103,7 +104,8 @@ void convert_range(Conversion& c) {
 
 /// Ones on one diagonal of a matrix.
 void convert_eye_like(Conversion& c) {
-  const int64_t k = c.attributes().integer("k", 0);
+  constexpr int64_t kFar = int64_t{1} << 31;  // outside of any matrix
+  const int64_t k = std::clamp(c.attributes().integer("k", 0), -kFar, kFar);
   const auto dtype = c.attributes().dtype("dtype") ? c.attributes().dtype("dtype") : c.dtype(0);
   if (!dtype) c.refuse("the type of its input is not known");
   SPARSEBIT_CHECK(c.rank(0).value_or(2) == 2, InvalidModel, "its input has ", *c.rank(0),

@@ -68,7 +68,8 @@ void convert_matmul(Conversion& c) {
 }  // namespace
 
 bool absorb_bias(Conversion& c) {
-  if (!c.attributes().unread().empty()) return false;  // will be refused, which cannot be undone
+  // An Add that is not understood is carried, and then it needs the product.
+  if (!c.attributes().unread().empty()) return false;
   for (const size_t i : {size_t{0}, size_t{1}}) {
     const Operand& product = c.operand(i);
     const at::Tensor* bias = c.constant(1 - i);
