@@ -33,6 +33,7 @@ void add_onnx_quantization_operators(OperatorTable& table);
 void add_onnx_recurrent_operators(OperatorTable& table);
 void add_onnx_reduction_operators(OperatorTable& table);
 void add_onnx_resize_operators(OperatorTable& table);
+void add_onnx_roi_align_operators(OperatorTable& table);
 void add_onnx_shape_operators(OperatorTable& table);
 void add_onnx_signal_operators(OperatorTable& table);
 void add_padding_operators(OperatorTable& table);

@@ -22,11 +22,18 @@ OperatorTable& operators() {
     add_matrix_operators(t);
     add_norm_operators(t);
     add_onnx_creation_operators(t);
+    add_onnx_detection_operators(t);
+    add_onnx_indexing_operators(t);
     add_onnx_integer_operators(t);
     add_onnx_joining_operators(t);
     add_onnx_math_operators(t);
+    add_onnx_padding_operators(t);
+    add_onnx_pooling_operators(t);
     add_onnx_quantization_operators(t);
+    add_onnx_recurrent_operators(t);
     add_onnx_reduction_operators(t);
+    add_onnx_resize_operators(t);
+    add_onnx_roi_align_operators(t);
     add_onnx_shape_operators(t);
     add_padding_operators(t);
     add_pooling_operators(t);
