@@ -47,6 +47,7 @@ int parse_and_run(int argc, const char* const* argv, std::ostream& out, std::ost
       "  sparsebit convert model.pt -o model.onnx\n\n'sparsebit COMMAND --help' tells more.");
   add_inspect_command(app, out);
   add_run_command(app, out);
+  add_convert_command(app, out);
   if (argc > 1 && is_unknown_command(app, argv[1], err)) return kBadUsage;
   try {
     app.parse(argc, argv);

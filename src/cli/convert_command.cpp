@@ -1,0 +1,137 @@
+#include "cli/commands.h"
+#include "cli/common_options.h"
+#include "cli/model_inputs.h"
+#include "cli/model_source.h"
+#include "cli/model_summary.h"
+#include "cli/shape_text.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/export/onnx.h"
+#include "sparsebit/io/onnx_file.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <memory>
+
+namespace sparsebit::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ConvertOptions {
+  std::string model, output;
+  int64_t opset = 13;
+  InputOptions inputs;
+  std::vector<std::string> dynamic;
+  bool json = false;
+  CommonOptions common;
+};
+
+using DynamicAxes = std::map<std::string, std::map<int64_t, std::string>>;
+
+/// `NAME:0=batch`; the name may contain ':' and '='.
+void add_dynamic_axis(const std::string& text, const fx::GraphModule& module, DynamicAxes& axes) {
+  const size_t equals = text.rfind('=');
+  const size_t colon = equals == std::string::npos ? equals : text.rfind(':', equals);
+  const bool whole = colon != std::string::npos && colon > 0 && equals + 1 < text.size();
+  const std::optional<int64_t> dim =
+      whole ? parse_number(std::string_view(text).substr(colon + 1, equals - colon - 1))
+            : std::nullopt;
+  SPARSEBIT_CHECK(dim && *dim >= 0, InvalidArgument, "--dynamic ", text,
+                  ": expected NAME:DIMENSION=SYMBOL, such as x:0=batch");
+  const std::string name = text.substr(0, colon);
+  check_input(module, name);
+  axes[name][*dim] = text.substr(equals + 1);
+}
+
+/// What was written, read back from the file itself.
+struct Written {
+  int nodes = 0;
+  int64_t opset = 0, bytes = 0;
+};
+
+Written read_back(const fs::path& path) {
+  const onnx::ModelProto model = io::load_onnx(path);
+  Written written{.nodes = model.graph().node_size(),
+                  .bytes = static_cast<int64_t>(fs::file_size(path))};
+  for (const onnx::OperatorSetIdProto& opset : model.opset_import()) {
+    if (opset.domain().empty()) written.opset = opset.version();
+  }
+  std::error_code none;
+  const auto data = fs::file_size(path.string() + ".data", none);
+  if (!none) written.bytes += static_cast<int64_t>(data);
+  return written;
+}
+
+std::string report(const ConvertOptions& options, const fx::GraphModule& module) {
+  const Written written = read_back(options.output);
+  const std::vector<std::string> carried = unknown_nodes(module);
+  const int64_t parameters = count_parameters(module);
+  if (options.json) {
+    return nlohmann::ordered_json{{"file", options.output},   {"nodes", written.nodes},
+                                  {"parameters", parameters}, {"opset", written.opset},
+                                  {"bytes", written.bytes},   {"carried", carried}}
+               .dump(2) +
+           "\n";
+  }
+  std::string text = fmt::format("{}: {} nodes, {} parameters, opset {}, {:.2f} MB\n",
+                                 options.output, written.nodes, in_millions(parameters),
+                                 written.opset, static_cast<double>(written.bytes) / 1e6);
+  if (!carried.empty()) {
+    text +=
+        fmt::format("carried unchanged, because not known here: {}\n", fmt::join(carried, ", "));
+  }
+  return text;
+}
+
+/// Weights are read while they are written.
+void check_target(const ConvertOptions& options) {
+  std::error_code ignored;
+  SPARSEBIT_CHECK(!fs::equivalent(options.model, options.output, ignored), InvalidArgument,
+                  options.output, ": this is the model to convert; write to another file");
+}
+
+void convert(const ConvertOptions& options, std::ostream& out) {
+  apply(options.common);
+  check_target(options);
+  LoadedModel model = load_model(
+      options.model, {.given_inputs = named_inputs(options.inputs), .seed = options.common.seed});
+  apply_shapes(model, options.inputs);
+  exports::OnnxExportOptions export_options{.opset = options.opset};
+  for (const std::string& text : options.dynamic) {
+    add_dynamic_axis(text, *model.module, export_options.dynamic_axes);
+  }
+  check_shapes_known(model);
+  export_options.inputs = model.example_inputs;
+  model.module->eval();
+  exports::export_onnx(*model.module, options.output, export_options);
+  out << report(options, *model.module);
+}
+
+}  // namespace
+
+void add_convert_command(CLI::App& app, std::ostream& out) {
+  auto options = std::make_shared<ConvertOptions>();
+  CLI::App* cmd = app.add_subcommand("convert", "Write a model as ONNX");
+  cmd->add_option("model", options->model, kModelHelp)->required();
+  cmd->add_option("-o,--output", options->output, "ONNX file to write")->required();
+  cmd->add_option("--opset", options->opset, "Operator set to write")
+      ->check(CLI::Range(exports::kOldestOpset, exports::kNewestOpset))
+      ->capture_default_str();
+  add_shape_option(*cmd, options->inputs);
+  cmd->add_option("--dynamic", options->dynamic,
+                  "Leave a size of an input open: NAME:DIMENSION=SYMBOL (repeatable)")
+      ->allow_extra_args(false);
+  cmd->add_flag("--json", options->json, "Print JSON");
+  add_common_options(*cmd, options->common);
+  cmd->footer(
+      "Examples:\n"
+      "  sparsebit convert model.pt -o model.onnx --shape x=1x3x224x224 --dynamic x:0=batch\n"
+      "  sparsebit convert old.onnx -o new.onnx --opset 17\n"
+      "  sparsebit convert zoo:resnet18 -o resnet18.onnx");
+  cmd->callback([options, &out] { convert(*options, out); });
+}
+
+}  // namespace sparsebit::cli
