@@ -3,11 +3,12 @@
 BUILD := build/release
 SOURCES = $(shell git ls-files '*.cpp' '*.h')
 
-.PHONY: help bootstrap build demo test asan bench install format check-format tidy docs clean
+.PHONY: help bootstrap build demo test test-sweep asan bench install format check-format tidy docs clean
 
 help:
 	@echo "make demo    build, then trace a model written in C++, print it and run it"
 	@echo "make test    build everything and run all tests"
+	@echo "make test-sweep  import and export all of torchvision; writes docs/torchvision-sweep.md"
 	@echo "make asan    the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make bench   build and run the benchmarks"
 	@echo "make build   build only; the command is $(BUILD)/bin/sparsebit"
@@ -34,6 +35,13 @@ demo: $(BUILD)/build.ninja
 
 test: build
 	@ctest --preset release
+
+test-sweep: $(BUILD)/build.ninja
+	@scripts/bootstrap.sh --sweep
+	@cmake --build --preset release --target sweep
+	@scripts/install_onnxruntime.sh $(BUILD)/onnxruntime
+	@scripts/run_sweep.py --check $(BUILD)/bin/sweep --work build/sweep \
+	  --table docs/torchvision-sweep.md $(MODELS)
 
 asan: bootstrap
 	@cmake --preset asan >/dev/null
