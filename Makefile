@@ -3,13 +3,14 @@
 BUILD := build/release
 SOURCES = $(shell git ls-files '*.cpp' '*.h')
 
-.PHONY: help bootstrap build demo test test-sweep asan bench install format check-format tidy docs clean
+.PHONY: help bootstrap build demo test test-sweep asan fuzz bench install format check-format tidy docs clean
 
 help:
 	@echo "make demo    build, then trace a model written in C++, print it and run it"
 	@echo "make test    build everything and run all tests"
 	@echo "make test-sweep  import and export all of torchvision; writes docs/torchvision-sweep.md"
 	@echo "make asan    the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make fuzz    fuzz the readers of files, FUZZ_SECONDS=60 each"
 	@echo "make bench   build and run the benchmarks"
 	@echo "make build   build only; the command is $(BUILD)/bin/sparsebit"
 	@echo "make install install into PREFIX (default /usr/local)"
@@ -47,6 +48,13 @@ asan: bootstrap
 	@cmake --preset asan >/dev/null
 	@cmake --build --preset asan
 	@ctest --preset asan
+
+FUZZ_SECONDS ?= 60
+fuzz: bootstrap
+	@scripts/bootstrap.sh --fuzz
+	@cmake --preset fuzz >/dev/null
+	@cmake --build --preset fuzz
+	@scripts/run_fuzz.sh build/fuzz $(FUZZ_SECONDS) $(TARGETS)
 
 bench: build
 	@$(BUILD)/bin/graph_bench

@@ -35,6 +35,11 @@ if(SPARSEBIT_SANITIZE)
   target_link_options(sparsebit_flags INTERFACE $<BUILD_INTERFACE:${sanitize}>)
 endif()
 
+if(SPARSEBIT_FUZZ)
+  target_compile_options(sparsebit_flags INTERFACE
+    $<BUILD_INTERFACE:-fsanitize-coverage=trace-pc,trace-cmp>)
+endif()
+
 # <ATen/ATen.h> takes seven seconds to parse: once for the whole project, not once per file.
 add_library(sparsebit_pch OBJECT ${PROJECT_SOURCE_DIR}/cmake/pch.cpp)
 target_link_libraries(sparsebit_pch PRIVATE sparsebit_flags)

@@ -3,7 +3,8 @@
 # there. Needs root or sudo only when something is missing. `make format` and `make tidy` need
 # clang-format and clang-tidy besides.
 #
-# --sweep adds what `make test-sweep` needs: torch and torchvision for Python.
+# --sweep adds what `make test-sweep` needs: torch and torchvision for Python. --fuzz adds what
+# `make fuzz` needs: libFuzzer.
 set -euo pipefail
 
 packages=(
@@ -17,6 +18,8 @@ packages=(
 )
 if [ "${1:-}" = --sweep ]; then
   packages+=(python3-torch python3-torchvision python3-numpy)
+elif [ "${1:-}" = --fuzz ]; then
+  packages+=(libclang-rt-19-dev)
 fi
 
 missing=()

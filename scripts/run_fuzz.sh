@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Fuzzes readers one after the other:  run_fuzz.sh BUILD SECONDS [TARGET...]
+#
+# The corpus grows in BUILD/corpus/TARGET from real files. Findings stay in BUILD/findings, and the
+# script fails when there is one.
+set -euo pipefail
+
+build=${1:?usage: run_fuzz.sh BUILD SECONDS [TARGET...]}
+seconds=${2:?usage: run_fuzz.sh BUILD SECONDS [TARGET...]}
+shift 2
+targets=("$@")
+[ ${#targets[@]} -gt 0 ] || targets=(npy safetensors onnx torchscript)
+root=$(cd "$(dirname "$0")/.." && pwd)
+onnx_data=/usr/share/libonnx-testdata/data
+declare -A largest=([npy]=4096 [safetensors]=4096 [onnx]=65536 [torchscript]=65536)
+
+seeds_of() {  # copies real files into the corpus, named by their content
+  local target=$1 corpus=$2
+  local -a files=()
+  case $target in
+    onnx) mapfile -t files < <(find "$onnx_data" "$root/tests" -name '*.onnx' -size -48k) ;;
+    torchscript) mapfile -t files < <(find "$root/tests" -name '*.pt' -size -64k) ;;
+    *) mapfile -t files < <(find "$root/fuzz/seeds/$target" -type f) ;;
+  esac
+  for file in "${files[@]}"; do
+    cp "$file" "$corpus/$(sha1sum "$file" | cut -d' ' -f1)"
+  done
+}
+
+for target in "${targets[@]}"; do
+  corpus=$build/corpus/$target
+  findings=$build/findings/$target
+  mkdir -p "$corpus" "$findings"
+  seeds_of "$target" "$corpus"
+  echo "$target: $(find "$corpus" -type f | wc -l) files to start from, $seconds seconds"
+  # Leaks are of libtorch's and protobuf's global tables. Memory use has to follow the file's size.
+  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=0 OMP_NUM_THREADS=1 \
+    "$build/bin/${target}_fuzz" -max_total_time="$seconds" -max_len="${largest[$target]}" \
+    -rss_limit_mb=4096 -malloc_limit_mb=512 -timeout=20 -print_final_stats=1 \
+    -artifact_prefix="$findings/" "$corpus" 2>"$build/$target.log" || {
+    tail -40 "$build/$target.log" >&2
+    echo "error: $target: see $build/$target.log and $findings" >&2
+    exit 1
+  }
+  grep -E 'stat::number_of_executed_units|stat::peak_rss_mb' "$build/$target.log" |
+    sed "s/^stat::/  /"
+done
