@@ -35,6 +35,7 @@ OperatorTable& operators() {
     add_onnx_resize_operators(t);
     add_onnx_roi_align_operators(t);
     add_onnx_shape_operators(t);
+    add_onnx_signal_operators(t);
     add_padding_operators(t);
     add_pooling_operators(t);
     add_python_operators(t);

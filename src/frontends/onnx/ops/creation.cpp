@@ -1,4 +1,5 @@
 #include "frontends/onnx/ops/families.h"
+#include "frontends/onnx/ops/growth.h"
 
 #include "sparsebit/core/error.h"
 
@@ -13,24 +14,12 @@ namespace {
 using fx::Value;
 using Ints = std::vector<int64_t>;
 
-/// What a few bytes of a file describe is computed at once only up to this many elements.
-constexpr int64_t kLargestConstant = int64_t{1} << 20;
-
-bool is_small(const std::vector<Value>& sizes) {
-  int64_t count = 1;
-  for (const Value& size : sizes) {
-    if (!size.is_int() || size.to_int() < 0 || size.to_int() > kLargestConstant) return false;
-    count *= size.to_int();
-    if (count > kLargestConstant) return false;
-  }
-  return true;
-}
-
 /// A call whose result has these sizes.
 Value create(Conversion& c, const std::vector<Value>& sizes, const char* function,
              std::vector<Value> args, fx::Kwargs kwargs) {
-  return is_small(sizes) ? c.function(function, std::move(args), std::move(kwargs))
-                         : c.node(function, std::move(args), std::move(kwargs));
+  Ints known;
+  for (const Value& size : sizes) known.push_back(size.is_int() ? size.to_int() : -1);
+  return function_of_size(c, function, std::move(args), std::move(kwargs), known);
 }
 
 void convert_constant(Conversion& c) {

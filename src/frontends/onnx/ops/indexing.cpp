@@ -1,3 +1,4 @@
+#include "frontends/onnx/ops/axis.h"
 #include "frontends/onnx/ops/families.h"
 
 #include "sparsebit/core/error.h"
@@ -35,9 +36,7 @@ void gather_items(Conversion& c, int64_t axis) {
 void convert_gather(Conversion& c) {
   int64_t axis = c.attributes().integer("axis", 0);
   const auto rank = c.rank(0);
-  SPARSEBIT_CHECK(!rank || (axis >= -*rank && axis < *rank), InvalidModel, "axis ", axis,
-                  " does not exist in a tensor with ", rank.value_or(0), " axes");
-  if (rank && axis < 0) axis += *rank;
+  if (rank) axis = wrap_axis(axis, *rank);
   if (is_embedding(c, axis)) {
     const at::Tensor& table = *c.constant(0);
     return c.give(c.module("torch.nn.Embedding", {table.size(0), table.size(1)}, {},

@@ -1,3 +1,4 @@
+#include "frontends/onnx/ops/axis.h"
 #include "frontends/onnx/ops/families.h"
 
 #include "sparsebit/core/error.h"
@@ -25,9 +26,7 @@ std::optional<List> equal_parts(const Conversion& c, int64_t axis, int64_t count
   const auto info = c.info(0);
   if (!info) return std::nullopt;
   const auto rank = static_cast<int64_t>(info->shape.size());
-  SPARSEBIT_CHECK(axis >= -rank && axis < rank, InvalidModel, "axis ", axis,
-                  " does not exist in a tensor with ", rank, " axes");
-  const int64_t size = info->shape[static_cast<size_t>(axis < 0 ? axis + rank : axis)];
+  const int64_t size = info->shape[static_cast<size_t>(wrap_axis(axis, rank))];
   if (size < 0) return std::nullopt;
   const int64_t part = (size + count - 1) / count;
   SPARSEBIT_CHECK((count - 1) * part <= size, InvalidModel, size, " elements cannot be split into ",
@@ -122,10 +121,8 @@ bool slice_as_items(Conversion& c, const Bounds& b) {
   for (size_t i = 0; i < b.axes->size(); ++i) {
     int64_t axis = (*b.axes)[i];
     if (rank < 0 && axis < 0) return false;
-    SPARSEBIT_CHECK(rank < 0 || (axis >= -rank && axis < rank), InvalidModel, "axis ", axis,
-                    " does not exist in a tensor with ", rank, " axes");
+    if (rank >= 0) axis = wrap_axis(axis, rank);
     if (axis > 64) return false;
-    if (axis < 0) axis += rank;
     const Value &start = b.starts->items[i], &end = b.ends->items[i];
     const int64_t step = (*b.steps)[i];
     SPARSEBIT_CHECK(step != 0, InvalidModel, "a step is 0");

@@ -1,3 +1,4 @@
+#include "frontends/onnx/ops/axis.h"
 #include "frontends/onnx/ops/families.h"
 #include "frontends/onnx/ops/growth.h"
 
@@ -31,10 +32,8 @@ std::optional<std::vector<std::pair<Value, Value>>> read_amounts(Conversion& c) 
                   pads->items.size(), " entries for ", axes.size(), " axes");
   std::vector<std::pair<Value, Value>> amounts(static_cast<size_t>(*rank), {0, 0});
   for (size_t i = 0; i < axes.size(); ++i) {
-    SPARSEBIT_CHECK(axes[i] >= -*rank && axes[i] < *rank, InvalidModel, "axis ", axes[i],
-                    " does not exist in a tensor with ", *rank, " axes");
-    const int64_t axis = axes[i] < 0 ? axes[i] + *rank : axes[i];
-    amounts[static_cast<size_t>(axis)] = {pads->items[i], pads->items[axes.size() + i]};
+    amounts[static_cast<size_t>(wrap_axis(axes[i], *rank))] = {pads->items[i],
+                                                               pads->items[axes.size() + i]};
   }
   return amounts;
 }

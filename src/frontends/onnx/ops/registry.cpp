@@ -26,6 +26,7 @@ const Converters& converters() {
     add_reduction_converters(r);
     add_resize_converters(r);
     add_shape_converters(r);
+    add_signal_converters(r);
     add_softmax_converters(r);
     return r;
   }();

@@ -1,3 +1,4 @@
+#include "frontends/onnx/ops/axis.h"
 #include "frontends/onnx/ops/families.h"
 
 #include "sparsebit/core/error.h"
@@ -182,9 +183,7 @@ void spread(Conversion& c, Request& r, const Ints& axes) {
     for (int64_t i = 0; i < *rank; ++i) r.sizes->items.push_back(c.size(0, i));
   }
   for (size_t i = 0; i < axes.size(); ++i) {
-    SPARSEBIT_CHECK(axes[i] >= -*rank && axes[i] < *rank, InvalidModel, "axis ", axes[i],
-                    " does not exist in a tensor with ", *rank, " axes");
-    const auto axis = static_cast<size_t>(axes[i] < 0 ? axes[i] + *rank : axes[i]);
+    const auto axis = static_cast<size_t>(wrap_axis(axes[i], *rank));
     if (r.scales) (*r.scales)[axis] = (*scales)[i];
     if (r.sizes) r.sizes->items[axis] = sizes->items[i];
   }

@@ -1,3 +1,4 @@
+#include "frontends/onnx/ops/axis.h"
 #include "frontends/onnx/ops/families.h"
 #include "frontends/onnx/ops/growth.h"
 
@@ -14,13 +15,6 @@ using Ints = std::vector<int64_t>;
 
 bool is_int(const Value& value, int64_t expected) {
   return value.is_int() && value.to_int() == expected;
-}
-
-/// Axis counted from the front. Throws InvalidModel when there is no such axis.
-int64_t wrap_axis(int64_t axis, int64_t rank) {
-  SPARSEBIT_CHECK(axis >= -rank && axis < rank, InvalidModel, "axis ", axis,
-                  " does not exist in a tensor with ", rank, " axes");
-  return axis < 0 ? axis + rank : axis;
 }
 
 void convert_reshape(Conversion& c) {
