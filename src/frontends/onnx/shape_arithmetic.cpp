@@ -31,7 +31,18 @@ int64_t clamp_bound(int64_t bound, int64_t size) {
   return std::clamp(bound < 0 ? bound + size : bound, int64_t{0}, size);
 }
 
+/// How many ints a list of shape arithmetic has is known, even when they are not.
+bool convert_shape_of_ints(Conversion& c) {
+  const int64_t start = c.attributes().integer("start", 0), end = c.attributes().integer("end", 1);
+  if (start != 0 || end != 1) return false;
+  const bool is_list = c.operand(0).kind == Kind::Ints;
+  const auto count = static_cast<int64_t>(is_list ? c.operand(0).value.items().size() : 0);
+  c.give(Value(is_list ? at::full({1}, count, at::kLong) : at::empty({0}, at::kLong)));
+  return true;
+}
+
 bool convert_shape(Conversion& c) {
+  if (c.operand(0).is_symbolic()) return convert_shape_of_ints(c);
   const std::optional<int64_t> rank = c.rank(0);
   const int64_t start = c.attributes().integer("start", 0);
   const int64_t end = c.attributes().integer("end", rank.value_or(0));
@@ -253,7 +264,7 @@ bool convert_shape_arithmetic(Conversion& c) {
       {"Concat", convert_concat},      {"Squeeze", convert_reshape}, {"Unsqueeze", convert_reshape},
       {"Reshape", convert_reshape},    {"Cast", convert_cast},       {"Identity", convert_identity},
       {"ReduceProd", convert_product}, {"Equal", convert_equal},     {"Where", convert_where}};
-  if (c.type() == "Shape") return c.has_input(0) && !c.operand(0).is_symbolic() && convert_shape(c);
+  if (c.type() == "Shape") return c.has_input(0) && convert_shape(c);
   if (c.type() == "Size") return c.has_input(0) && !c.operand(0).is_symbolic() && convert_size(c);
   if (!has_symbolic_input(c)) return false;
   const auto it = steps.find(c.type());

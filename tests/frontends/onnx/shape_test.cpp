@@ -107,6 +107,28 @@ TEST(OnnxShape, ExpandOfAnUnknownSize) {
   }
 }
 
+/// x.expand(n, -1, 4) as torch writes it: a size of -1 is replaced by 1 with Equal and Where.
+TEST(OnnxShape, ExpandAsTorchWritesIt) {
+  const auto module = ModelBuilder(13)
+                          .input("x", {1, 3, 1})
+                          .input("like", {-1})
+                          .constant("rest", ints({-1, 4}))
+                          .constant("minus", ints({-1}))
+                          .node("Shape", {"like"}, {"n"})
+                          .node("Concat", {"n", "rest"}, {"sizes"}, {{"axis", int64_t{0}}})
+                          .node("Shape", {"sizes"}, {"count"})
+                          .node("ConstantOfShape", {"count"}, {"ones"}, {{"value", ints({1})}})
+                          .node("Mul", {"ones", "minus"}, {"minus_ones"})
+                          .node("Equal", {"sizes", "minus_ones"}, {"open"})
+                          .node("Where", {"open", "ones", "sizes"}, {"to"})
+                          .node("Expand", {"x", "to"}, {"y"})
+                          .output("y")
+                          .import();
+  EXPECT_EQ(calls(*module), (Calls{"Tensor.size", "torch.broadcast_to"}));
+  const Tensor y = run(*module, {at::ones({1, 3, 1}), at::ones({5})})[0];
+  EXPECT_EQ(y.sizes(), at::IntArrayRef({5, 3, 4}));
+}
+
 /// A few bytes must not make the importer take gigabytes.
 TEST(OnnxShape, LargeConstantsAreMadeWhenTheModelRuns) {
   const auto made = [](const char* type, const Ints& sizes) {
