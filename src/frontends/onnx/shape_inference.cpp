@@ -11,6 +11,7 @@ const ShapeRules& shape_rules() {
   static const ShapeRules rules = [] {
     ShapeRules r;
     add_elementwise_rules(r);
+    add_indexing_rules(r);
     add_layout_rules(r);
     add_reduction_rules(r);
     add_window_rules(r);

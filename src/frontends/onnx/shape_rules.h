@@ -14,7 +14,8 @@ using ShapeRule = MaybeInfo (*)(const Conversion&);
 using ShapeRules = std::map<std::string, ShapeRule>;
 
 void add_elementwise_rules(ShapeRules& rules);  ///< activations, arithmetic, normalizations
-void add_layout_rules(ShapeRules& rules);       ///< reshapes, joins, slices, gathers
+void add_indexing_rules(ShapeRules& rules);     ///< gathers, scatters and other lookups
+void add_layout_rules(ShapeRules& rules);       ///< reshapes, joins, slices
 void add_window_rules(ShapeRules& rules);       ///< convolutions, poolings, matrix products
 void add_reduction_rules(ShapeRules& rules);
 

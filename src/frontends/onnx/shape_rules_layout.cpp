@@ -163,23 +163,16 @@ MaybeInfo split(const Conversion& c) {
   return x;
 }
 
-MaybeInfo gather(const Conversion& c) {
-  const MaybeInfo x = c.info(0), indices = c.info(1);
-  if (!x || !indices) return std::nullopt;
-  const auto axis = axis_of(c.attributes().integer("axis", 0), x->shape.size());
-  if (!axis) return std::nullopt;
-  TensorInfo result{.shape = {}, .dtype = x->dtype};
-  for (size_t i = 0; i < *axis; ++i) copy_size(*x, i, result);
-  for (size_t i = 0; i < indices->shape.size(); ++i) copy_size(*indices, i, result);
-  for (size_t i = *axis + 1; i < x->shape.size(); ++i) copy_size(*x, i, result);
-  return result;
-}
-
-MaybeInfo gather_elements(const Conversion& c) {
-  MaybeInfo indices = c.info(1);
-  if (!indices || !c.dtype(0)) return std::nullopt;
-  indices->dtype = *c.dtype(0);
-  return indices;
+/// `x` with sizes that are not known along these axes, or along all.
+MaybeInfo without_sizes(TensorInfo x, const std::optional<Ints>& axes) {
+  if (!axes) return unnamed(Ints(x.shape.size(), -1), x.dtype);
+  for (const int64_t axis : *axes) {
+    const auto i = axis_of(axis, x.shape.size());
+    if (!i) return std::nullopt;
+    x.shape[*i] = -1;
+    if (*i < x.symbols.size()) x.symbols[*i] = "";
+  }
+  return x;
 }
 
 /// The rank is known; the sizes of the axes that are cut only when everything is.
@@ -192,8 +185,9 @@ MaybeInfo slice(const Conversion& c) {
   const bool has_axes = as_inputs ? c.has_input(3) : c.attributes().has("axes");
   const auto axes = as_inputs ? c.constant_ints(3) : c.attributes().ints("axes");
   const auto steps = as_inputs ? c.constant_ints(4) : std::nullopt;
-  if (!starts || !ends || (has_axes && !axes) || (as_inputs && c.has_input(4) && !steps)) {
-    return unnamed(Ints(x->shape.size(), -1), x->dtype);
+  if (has_axes && !axes) return unnamed(Ints(x->shape.size(), -1), x->dtype);
+  if (!starts || !ends || (as_inputs && c.has_input(4) && !steps)) {
+    return without_sizes(*x, axes);
   }
   for (size_t k = 0; k < starts->size() && k < ends->size(); ++k) {
     const auto wanted = axes && k < axes->size() ? (*axes)[k] : static_cast<int64_t>(k);
@@ -279,8 +273,6 @@ void add_layout_rules(ShapeRules& r) {
   r["ConstantOfShape"] = constant_of_shape;
   r["Expand"] = expand;
   r["Flatten"] = flatten;
-  r["Gather"] = gather;
-  r["GatherElements"] = gather_elements;
   r["Pad"] = pad;
   r["Reshape"] = reshape;
   r["Slice"] = slice;

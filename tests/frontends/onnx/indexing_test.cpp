@@ -101,6 +101,24 @@ TEST(OnnxIndexing, TopKPrefersTheLowerIndex) {
   EXPECT_TRUE(indices(ModelBuilder(11), false).equal(ints({3, 4})));
 }
 
+/// Transpose without `perm` needs the rank, so what follows shows that it is known.
+TEST(OnnxIndexing, ShapesOfWhatIsLookedUp) {
+  const auto turned = [](ModelBuilder& model) {
+    model.node("Transpose", {"y"}, {"z"}).output("z");
+    return calls(*model.import());
+  };
+  ModelBuilder top(13), hot(13), nd(13), places(13);
+  top.input("x", {2, 5}).input("k", {1}, at::kLong).node("TopK", {"x", "k"}, {"y"});
+  EXPECT_THAT(turned(top), testing::Contains("torch.permute"));
+  hot.input("x", {2}, at::kLong).constant("d", ints({3})).constant("v", at::tensor({0.0F, 1.0F}));
+  hot.node("OneHot", {"x", "d", "v"}, {"y"});
+  EXPECT_THAT(turned(hot), testing::Contains("torch.permute"));
+  nd.input("x", {2, 5, 3}).input("i", {4, 1}, at::kLong).node("GatherND", {"x", "i"}, {"y"});
+  EXPECT_THAT(turned(nd), testing::Contains("torch.permute"));
+  places.input("x", {2, 5}).node("NonZero", {"x"}, {"y"});
+  EXPECT_THAT(turned(places), testing::Contains("torch.permute"));
+}
+
 TEST(OnnxIndexing, BadIndicesAreErrors) {
   const auto module = ModelBuilder(13)
                           .input("x", {3, 4})

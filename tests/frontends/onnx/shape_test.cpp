@@ -79,6 +79,25 @@ TEST(OnnxShape, SizesOfTheInputStayInts) {
   EXPECT_EQ(run(*module, {at::ones({5, 3, 4})})[0].sizes(), at::IntArrayRef({5, 12}));
 }
 
+/// How many axes a reshaped tensor has is known although its sizes are not.
+TEST(OnnxShape, ReshapedTensorsHaveARank) {
+  const auto module = ModelBuilder(13)
+                          .input("x", {-1, 6})
+                          .constant("i", ints({0}))
+                          .constant("rest", ints({2, 3}))
+                          .node("Shape", {"x"}, {"shape"})
+                          .node("Gather", {"shape", "i"}, {"n"})
+                          .node("Concat", {"n", "rest"}, {"to"}, {{"axis", int64_t{0}}})
+                          .node("Reshape", {"x", "to"}, {"a"})
+                          .node("Transpose", {"a"}, {"b"})
+                          .node("Shape", {"b"}, {"sizes"})
+                          .node("Reshape", {"x", "sizes"}, {"y"})
+                          .output("y")
+                          .import();
+  EXPECT_EQ(run(*module, {at::ones({4, 6})})[0].sizes(), at::IntArrayRef({3, 2, 4}));
+  EXPECT_THAT(calls(*module), testing::Not(testing::Contains("onnx.Shape")));
+}
+
 TEST(OnnxShape, FlattenOfEveryAxis) {
   const Tensor x = at::randn({2, 3, 4, 5});
   const Ints rows = {1, 2, 6, 24, 120};
