@@ -8,6 +8,7 @@ itself, in the extra record `inputs`: one line per input, `float 2 3 8 8` or `lo
 below 4, shape 2 x 3). Expected results are not stored: the tests run the file with libtorch.
 """
 
+import os
 import pathlib
 import sys
 import warnings
@@ -17,6 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+NAME = "make_torchscript_fixtures.py"
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "tests/frontends/torchscript/fixtures"
 
 
@@ -53,7 +55,7 @@ class Residual(nn.Module):
     def forward(self, x):
         y = self.block(x) + x
         y = self.again(y) + y
-        y += self.tied(y)
+        y = self.tied(y).add_(y)
         return y.mean([2, 3])
 
 
@@ -274,5 +276,18 @@ def main():
     torch.save(randomized(ConvNet()).state_dict(), FOLDER / "state_dict.pt")
 
 
+# TorchScript files keep the name of their source, which should not be a path of this machine: the
+# script runs itself once more under its bare name.
+AGAIN = """
+import linecache, pathlib, sys
+__file__, source = "{name}", pathlib.Path(sys.argv.pop(1)).read_text()
+linecache.cache[__file__] = (len(source), None, source.splitlines(keepends=True), __file__)
+exec(compile(source, __file__, "exec"))
+"""
+
 if __name__ == "__main__":
-    main()
+    if __file__ == NAME:
+        main()
+    else:
+        folder = sys.argv[1] if len(sys.argv) > 1 else str(FOLDER)
+        os.execv(sys.executable, [sys.executable, "-c", AGAIN.format(name=NAME), __file__, folder])

@@ -12,11 +12,11 @@ namespace sparsebit::frontends {
 
 struct TorchScriptOptions {
   /// Modules to keep as one opaque step: shell patterns on their dotted paths, as for QTracer.
-  std::vector<std::string> skip;
+  std::vector<std::string> skip = {};
   /// Inputs with a default that callers will give. Where the model asks whether such an input is
   /// None, or what a flag is, the answer decides which code the graph has: without its name here,
   /// the input is fixed at its default and is no input of the graph.
-  std::vector<std::string> given_inputs;
+  std::vector<std::string> given_inputs = {};
 };
 
 struct TorchScriptModel {

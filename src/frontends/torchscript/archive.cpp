@@ -8,6 +8,9 @@
 #include <caffe2/serialize/inline_container.h>
 #include <torch/csrc/jit/serialization/import.h>
 
+#include <malloc.h>
+
+#include <algorithm>
 #include <fstream>
 
 namespace sparsebit::frontends {
@@ -45,28 +48,33 @@ void check_records(const std::filesystem::path& path) {
          "torch.jit.trace or torch.jit.script)");
 }
 
-/// Sizes and storage of a tensor come from different places of the file.
 void check_tensor(const std::filesystem::path& path, const std::string& name,
                   const at::Tensor& tensor) {
-  if (!tensor.defined() || tensor.layout() != at::kStrided || !tensor.has_storage()) return;
-  for (const int64_t size : tensor.sizes()) {
-    if (size < 0)
-      fail(ErrorKind::InvalidModel, path, c10::str("tensor '", name, "' has a negative size"));
-  }
-  if (tensor.numel() == 0) return;
-  unsigned __int128 last = static_cast<unsigned __int128>(tensor.storage_offset());
-  for (int64_t i = 0; i < tensor.dim(); ++i) {
-    if (tensor.stride(i) < 0 || tensor.storage_offset() < 0)
-      fail(ErrorKind::InvalidModel, path, c10::str("tensor '", name, "' has a negative stride"));
-    last += static_cast<unsigned __int128>(tensor.size(i) - 1) * tensor.stride(i);
-  }
-  if ((last + 1) * tensor.itemsize() > tensor.storage().nbytes())
-    fail(ErrorKind::InvalidModel, path,
-         c10::str("tensor '", name, "' of shape ", tensor.sizes(), " is larger than its ",
-                  tensor.storage().nbytes(), " bytes in the file"));
+  const std::string problem = tensor_problem(tensor);
+  if (!problem.empty()) fail(ErrorKind::InvalidModel, path, "tensor '" + name + "' " + problem);
 }
 
 }  // namespace
+
+std::string tensor_problem(const at::Tensor& tensor) {
+  if (!tensor.defined() || tensor.layout() != at::kStrided || !tensor.has_storage()) return {};
+  for (const int64_t size : tensor.sizes()) {
+    if (size < 0) return "has a negative size";
+    if (size == 0) return {};
+  }
+  if (tensor.storage_offset() < 0) return "starts before its memory";
+  auto last = static_cast<unsigned __int128>(tensor.storage_offset());
+  for (int64_t i = 0; i < tensor.dim(); ++i) {
+    if (tensor.stride(i) < 0) return "has a negative stride";
+    last += static_cast<unsigned __int128>(tensor.size(i) - 1) * tensor.stride(i);
+  }
+  // libtorch believes the size that the file states, however long the record is that it read.
+  const size_t stated = tensor.storage().nbytes();
+  const size_t real = tensor.storage().data() ? malloc_usable_size(tensor.storage().data()) : 0;
+  if ((last + 1) * tensor.itemsize() > std::min(stated, real))
+    return c10::str("of shape ", tensor.sizes(), " is larger than its bytes in the file");
+  return {};
+}
 
 std::string first_line(const std::exception& e) {
   std::string text = message_of(e);

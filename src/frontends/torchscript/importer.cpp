@@ -83,7 +83,7 @@ std::optional<Datum> Leaves::call_leaf(Interpreter& interpreter, const torch::ji
     }
   }
   torch::jit::Function& function = module.get_method(method).function();
-  if (auto leaf = leaf_from_graph(*spelling, module, function, source_)) {
+  if (auto leaf = leaf_from_graph(*spelling, module, function, args, source_)) {
     // A module that is called again has another method for it, which has to mean the same module.
     const auto [first, is_new] = traced_.emplace(path, leaf->module);
     if (is_new) source_.root().set_module(path, leaf->module);

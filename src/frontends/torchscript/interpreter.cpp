@@ -113,7 +113,7 @@ void Interpreter::run_node(jit::Node& node, Env& env) {
   if (node.kind() == c10::prim::CallMethod) {
     out = {call_method(node, in)};
   } else if (node.kind() == c10::prim::CallFunction) {
-    out = {call_function(node, std::move(in))};
+    out = {call_function(std::move(in))};
   } else if (auto done = run_builtin(node, in)) {
     out = std::move(*done);
   } else {
@@ -154,6 +154,7 @@ std::optional<Data> Interpreter::evaluate(jit::Node& node, const Data& in) {
     if (parameter && !form_only) return std::nullopt;
     stack.push_back(to_ivalue(in[i], node.inputs()[i]->type()));
   }
+  if (node.schema().is_vararg()) stack.push_back(static_cast<int64_t>(in.size()));
   node.getOperation()(stack);
   Data out;
   for (const c10::IValue& value : stack) out.push_back(from_ivalue(value));
@@ -231,13 +232,12 @@ Datum Interpreter::call_method(jit::Node& node, const Data& in) {
   return run_function(*function, in, path);
 }
 
-Datum Interpreter::call_function(jit::Node& node, Data in) {
+Datum Interpreter::call_function(Data in) {
   SPARSEBIT_CHECK(!in.empty() && in[0].is<jit::Function*>(), Unsupported,
                   "a function is called that is known only when the model runs");
   jit::Function* function = in[0].get<jit::Function*>();
   in.erase(in.begin());
   if (auto result = write_function(builder_, *function, in)) return *result;
-  (void)node;
   return run_function(*function, std::move(in));
 }
 

@@ -50,7 +50,7 @@ class Interpreter {
   void run_if(torch::jit::Node& node, Env& env);
   void run_loop(torch::jit::Node& node, Env& env);
   Datum call_method(torch::jit::Node& node, const Data& in);
-  Datum call_function(torch::jit::Node& node, Data in);
+  Datum call_function(Data in);
   std::optional<Data> run_builtin(torch::jit::Node& node, const Data& in);
   std::optional<Data> evaluate(torch::jit::Node& node, const Data& in);
   bool condition(const Datum& datum, const char* what);

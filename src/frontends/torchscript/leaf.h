@@ -36,6 +36,7 @@ struct TracedLeaf {
   std::vector<const fx::Node*> placeholders;  ///< inputs of the traced call
   std::vector<fx::Value> inputs;              ///< of our module, in terms of `placeholders`
   const fx::Node* core = nullptr;             ///< the call of the operator
+  bool first_only = false;                    ///< our module gives no tuple, only its first item
   fx::Value output;                           ///< of the traced call, in terms of `core`
 };
 
@@ -43,7 +44,8 @@ struct TracedLeaf {
 /// when that code is not a plain call of the operator of the class; it is then entered.
 std::optional<TracedLeaf> leaf_from_graph(const fx::Spelling& spelling,
                                           const torch::jit::Module& module,
-                                          torch::jit::Function& method, SourceModel& source);
+                                          torch::jit::Function& method, const Data& args,
+                                          SourceModel& source);
 
 /// What `leaf` gives for a call, written into the graph.
 Datum call_traced(GraphBuilder& builder, const TracedLeaf& leaf, const std::string& path,

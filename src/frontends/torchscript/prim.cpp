@@ -1,6 +1,7 @@
 // What TorchScript's own operations (prim::) do with values, most of it without a trace in the
 // graph.
 
+#include "frontends/torchscript/archive.h"
 #include "frontends/torchscript/interpreter.h"
 #include "sparsebit/core/error.h"
 
@@ -22,6 +23,10 @@ Result constant(Interpreter&, jit::Node& node, const Data&) {
   if (const auto function = type->cast<c10::FunctionType>()) return Data{function->function()};
   const auto value = jit::toIValue(node.output());
   SPARSEBIT_CHECK(value, Unsupported, "a constant of type ", type->str(), " is not supported");
+  if (value->isTensor()) {
+    const std::string problem = tensor_problem(value->toTensor());
+    SPARSEBIT_CHECK(problem.empty(), InvalidModel, "a constant tensor ", problem);
+  }
   return Data{from_ivalue(*value)};
 }
 

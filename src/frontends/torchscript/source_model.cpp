@@ -44,9 +44,49 @@ SourceModel::SourceModel(torch::jit::Module model) : model_(std::move(model)) {
   root_ = mirror(model_, "");
 }
 
+/// Modules with the same one are the same module: same class, same attributes, same memory. Empty
+/// for a module without tensors, where nothing tells two equal ones from one.
+std::string SourceModel::signature(const torch::jit::Module& module) const {
+  const auto type = module.type();
+  std::string text = type->name() ? type->name()->qualifiedName() : "";
+  bool tensors = false;
+  for (size_t i = 0; i < type->numAttributes(); ++i) {
+    const c10::IValue value = module._ivalue()->getSlot(i);
+    text += "|" + type->getAttributeName(i) + "=";
+    if (value.isTensor() && value.toTensor().defined()) {
+      text += memory_key(value.toTensor());
+      tensors = true;
+    } else if (value.isModule()) {
+      const std::string inner = signature(torch::jit::Module(value.toObject()));
+      text += "(" + inner + ")";
+      tensors |= !inner.empty();
+    } else if (!value.isObject()) {
+      text += c10::str(value);
+    }
+  }
+  return tensors ? text : "";
+}
+
+/// Everything in `module` goes by the path of its counterpart in `first`.
+fx::ModulePtr SourceModel::alias(const torch::jit::Module& module,
+                                 const torch::jit::Module& first) {
+  const ObjectPtr object = module._ivalue(), other = first._ivalue();
+  module_paths_.emplace(object.get(), module_paths_.at(other.get()));
+  for (size_t i = 0; i < object->slots().size(); ++i) {
+    if (!object->getSlot(i).isModule()) continue;
+    alias(torch::jit::Module(object->getSlot(i).toObject()),
+          torch::jit::Module(other->getSlot(i).toObject()));
+  }
+  return mirrors_.emplace(object.get(), mirrors_.at(other.get())).first->second;
+}
+
 fx::ModulePtr SourceModel::mirror(const torch::jit::Module& module, const std::string& path) {
   const void* key = module._ivalue().get();
   if (const auto known = mirrors_.find(key); known != mirrors_.end()) return known->second;
+  if (const std::string same = signature(module); !same.empty()) {
+    const auto [first, is_new] = by_signature_.emplace(same, module._ivalue());
+    if (!is_new) return alias(module, torch::jit::Module(first->second));
+  }
   module_paths_.emplace(key, path);
   auto result = std::make_shared<fx::Module>(last_part(class_name(module)), fx::Schema());
   mirrors_.emplace(key, result);

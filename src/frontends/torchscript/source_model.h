@@ -15,8 +15,8 @@ using ObjectPtr = c10::intrusive_ptr<c10::ivalue::Object>;
 
 /// The module tree of a TorchScript file and its mirror in ours.
 ///
-/// A module that stands at several paths goes by the first. Tensors that are one in the file are
-/// one here, also where loading made two objects of them.
+/// A module that stands at several paths goes by the first. Modules and tensors that were one are
+/// one here, also where scripting or loading made two objects of them.
 class SourceModel {
  public:
   explicit SourceModel(torch::jit::Module model);
@@ -39,12 +39,15 @@ class SourceModel {
   bool owns(const at::Tensor& tensor) const;
 
  private:
+  std::string signature(const torch::jit::Module& module) const;
+  fx::ModulePtr alias(const torch::jit::Module& module, const torch::jit::Module& first);
   fx::ModulePtr mirror(const torch::jit::Module& module, const std::string& path);
   at::Tensor register_tensor(const at::Tensor& tensor, const std::string& path);
 
   torch::jit::Module model_;
   std::unordered_map<const void*, std::string> module_paths_;
   std::unordered_map<const void*, fx::ModulePtr> mirrors_;
+  std::unordered_map<std::string, ObjectPtr> by_signature_;
   std::unordered_map<std::string, at::Tensor> canonical_;  // by memory and shape
   std::unordered_map<const void*, std::string> tensor_paths_;
   fx::ModulePtr root_;

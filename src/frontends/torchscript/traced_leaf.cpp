@@ -188,13 +188,39 @@ bool computes_the_same(const TracedLeaf& leaf, const fx::Spelling& spelling, con
 
 /// The mode in which the layer was traced; the flag of the module may have changed since.
 bool traced_mode(const fx::Args& core, const fx::Module& mirror) {
-  for (const char* name : {"training", "use_input_stats"}) {
-    const bool decides = core.has(name) && core[name].is_bool();
-    if (!decides) continue;
-    if (std::string(name) == "use_input_stats" || !core.has("use_input_stats"))
-      return core[name].get<bool>();
+  const bool statistics = core.has("use_input_stats");  // of instance norm, which may have none
+  if (statistics && core["running_mean"].is_none()) return mirror.is_training();
+  const char* flag = statistics ? "use_input_stats" : "training";
+  return core.has(flag) && core[flag].is_bool() ? core[flag].get<bool>() : mirror.is_training();
+}
+
+/// The layer's own tensors. A tensor that two layers share is in a traced file only once, so that
+/// the second has it in its code alone.
+fx::ModulePtr with_shared_tensors(const fx::Module& mirror, const fx::Args& core,
+                                  const fx::Module& root) {
+  auto result = std::make_shared<fx::Module>(mirror.type(), fx::Schema());
+  result->set_training(mirror.is_training());
+  for (const auto& item : mirror.children()) result->add_module(item.key(), item.value());
+  for (const auto& item : mirror.own_parameters())
+    result->add_parameter(item.key(), item.value(), fx::Grad::AsGiven);
+  for (const auto& item : mirror.own_buffers()) result->add_buffer(item.key(), item.value());
+  for (const char* name : {"weight", "bias"}) {
+    const at::Tensor* own = mirror.find_tensor(name);
+    if ((own && own->defined()) || !core.has(name)) continue;
+    const Value& used = core[name];
+    if (!used.is_node() || used.node().op() != fx::Opcode::GetAttr) continue;
+    if (const at::Tensor* shared = root.find_tensor(used.node().target()))
+      result->add_parameter(name, *shared, fx::Grad::AsGiven);
   }
-  return mirror.is_training();
+  return result;
+}
+
+/// Adaptive max pooling always gives the indices too, wanted or not.
+bool wants_first_only(const Value& output, const fx::Node& core) {
+  bool result = core.target().find("adaptive_max_pool") != std::string::npos;
+  output.for_each_node(
+      [&](fx::Node& node) { result &= &node != &core && node.args().at(1).same_as(0); });
+  return result;
 }
 
 /// Results are the operator's own, or parts of it.
@@ -210,45 +236,69 @@ bool is_result(const Value& output, const fx::Node& core) {
 
 }  // namespace
 
-std::optional<TracedLeaf> leaf_from_graph(const fx::Spelling& spelling,
-                                          const torch::jit::Module& module,
-                                          torch::jit::Function& method, SourceModel& source) {
-  GraphBuilder builder(source);
+namespace {
+
+/// Runs the code of the leaf on placeholders; false when that is not possible.
+///
+/// @param given  the arguments of a call: a parameter that the layer shares with another is one.
+bool read_code(GraphBuilder& builder, const torch::jit::Module& module,
+               torch::jit::Function& method, const Data& given, TracedLeaf& leaf) {
   NoLeaves no_leaves;
   Interpreter interpreter(builder, no_leaves);
-  TracedLeaf leaf;
   Data args = {ObjectRef{module._ivalue()}};
-  for (size_t i = 1; i < method.getSchema().arguments().size(); ++i) {
+  for (const Datum& arg : given) {
     fx::Node& input = builder.graph().placeholder("input");
     leaf.placeholders.push_back(&input);
-    args.push_back(Value(input));
+    args.push_back(arg.is_tensor() ? arg : Datum(Value(input)));
   }
   try {
     leaf.output = builder.argument(interpreter.run_function(method, std::move(args)));
+    return true;
   } catch (const Error&) {
-    return std::nullopt;  // entering it will tell
+    return false;  // entering it will tell
   }
-  fx::Module& root = source.root();
-  const fx::Module& mirror = *root.find(*source.path_of(module._ivalue()));
-  leaf.core = find_core(builder.graph(), spelling, root);
-  if (!leaf.core || has_other_effects(builder.graph(), *leaf.core, root)) return std::nullopt;
-  const fx::Args core = fx::resolve(*leaf.core, root)->args;
-  auto constructor = constructor_of(spelling, core, mirror);
-  if (!constructor || !is_result(leaf.output, *leaf.core)) return std::nullopt;
-  const auto padding = padding_before(*leaf.core, core, root);
-  for (auto& [name, value] : *constructor) {
-    if (padding && name == "padding") value = padding->sizes;
-    if (padding && name == "padding_mode") value = padding->mode;
-  }
+}
+
+/// The arguments of our module's forward, in terms of placeholders; false when others are needed.
+bool read_inputs(const fx::Spelling& spelling, const fx::Args& core,
+                 const std::optional<Padding>& padding, TracedLeaf& leaf) {
   for (const fx::Parameter& p : spelling.module->forward.parameters()) {
     Value value = core[p.name];
     if (padding && p.name == "input") value = padding->input;
     if (p.name == "hx") value = recurrent_state(value);
-    if (!only_placeholders(value)) return std::nullopt;
+    if (!only_placeholders(value)) return false;
     leaf.inputs.push_back(std::move(value));
   }
-  leaf.module = make_leaf(spelling, *constructor, mirror);
-  leaf.module->set_training(traced_mode(core, mirror));
+  return true;
+}
+
+}  // namespace
+
+std::optional<TracedLeaf> leaf_from_graph(const fx::Spelling& spelling,
+                                          const torch::jit::Module& module,
+                                          torch::jit::Function& method, const Data& args,
+                                          SourceModel& source) {
+  GraphBuilder builder(source);
+  TracedLeaf leaf;
+  if (!read_code(builder, module, method, args, leaf)) return std::nullopt;
+  fx::Module& root = source.root();
+  leaf.core = find_core(builder.graph(), spelling, root);
+  if (!leaf.core || has_other_effects(builder.graph(), *leaf.core, root)) return std::nullopt;
+  const fx::Args core = fx::resolve(*leaf.core, root)->args;
+  const fx::ModulePtr mirror =
+      with_shared_tensors(*root.find(*source.path_of(module._ivalue())), core, root);
+  auto constructor = constructor_of(spelling, core, *mirror);
+  if (!constructor || !is_result(leaf.output, *leaf.core)) return std::nullopt;
+  const auto padding = padding_before(*leaf.core, core, root);
+  leaf.first_only = wants_first_only(leaf.output, *leaf.core);
+  for (auto& [name, value] : *constructor) {
+    if (padding && name == "padding") value = padding->sizes;
+    if (padding && name == "padding_mode") value = padding->mode;
+    if (leaf.first_only && name == "return_indices") value = false;
+  }
+  if (!read_inputs(spelling, core, padding, leaf)) return std::nullopt;
+  leaf.module = make_leaf(spelling, *constructor, *mirror);
+  leaf.module->set_training(traced_mode(core, *mirror));
   if (!computes_the_same(leaf, spelling, core, root)) return std::nullopt;
   leaf.graph = builder.take_graph();
   return leaf;
@@ -283,6 +333,7 @@ Datum call_traced(GraphBuilder& builder, const TracedLeaf& leaf, const std::stri
   std::map<const fx::Node*, Value> parts = {{leaf.core, result}};
   return to_datum(leaf.output.map_nodes([&](fx::Node& node) {
     Value& part = parts[&node];
+    if (leaf.first_only) return result;
     if (!part.is_none()) return part;
     const int64_t index = node.args()[1].to_int();
     part = nested && index > 0 ? builder.getitem(builder.getitem(result, 1), index - 1)

@@ -1,1 +1,107 @@
+// Files that are not what they should be: one line that names the file, whatever is wrong.
+
+#include "core/temp_dir.h"
 #include "frontends/torchscript/reference.h"
+#include "sparsebit/core/error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace sparsebit::frontends::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::string read(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::filesystem::path write(const std::filesystem::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+  return path;
+}
+
+/// One line, starting with the file's name.
+void expect_one_line(const std::filesystem::path& path) {
+  EXPECT_THAT(import_error(path), AllOf(StartsWith(path.string() + ": "), Not(HasSubstr("\n"))));
+}
+
+TEST(TorchScriptBadFile, IsKnownByItsFirstBytes) {
+  EXPECT_TRUE(looks_like_torchscript(read(fixture("convnet.traced"))));
+  EXPECT_FALSE(looks_like_torchscript("\x08\x07\x12\x07pytorch"));
+  EXPECT_FALSE(looks_like_torchscript("PK"));
+  EXPECT_FALSE(looks_like_torchscript(""));
+}
+
+TEST(TorchScriptBadFile, Missing) {
+  EXPECT_EQ(import_error("no/such/file.pt"), "no/such/file.pt: cannot be opened for reading");
+  EXPECT_EQ(import_error("/"), "/: cannot be opened for reading");
+}
+
+TEST(TorchScriptBadFile, NotAZipArchive) {
+  const test::TempDir folder;
+  for (const std::string bytes : {"", "PK", "hello, this is no model"}) {
+    const auto path = write(folder.path() / "text.pt", bytes);
+    EXPECT_EQ(import_error(path),
+              path.string() + ": is not a TorchScript file, which is a zip archive");
+  }
+}
+
+TEST(TorchScriptBadFile, PlainTorchSave) {
+  const std::string path = fixture("state_dict").string();
+  EXPECT_EQ(import_error(path),
+            path +
+                ": has no TorchScript code; it was written by torch.save, not torch.jit.save "
+                "(make one with torch.jit.trace or torch.jit.script)");
+}
+
+TEST(TorchScriptBadFile, WithoutForward) {
+  const std::string path = fixture("no_forward").string();
+  EXPECT_EQ(import_error(path), path + ": the model (class Method) has no method 'forward'");
+}
+
+TEST(TorchScriptBadFile, CutOffAnywhere) {
+  const test::TempDir folder;
+  const std::string bytes = read(fixture("containers.traced"));
+  for (size_t size = 4; size < bytes.size(); size += bytes.size() / 40)
+    expect_one_line(write(folder.path() / "cut.pt", bytes.substr(0, size)));
+}
+
+TEST(TorchScriptBadFile, WithoutARecord) {
+  const test::TempDir folder;
+  const std::string bytes = read(fixture("convnet.scripted"));
+  for (const std::string record :
+       {"data.pkl", "constants.pkl", "data/0", "version", "code/__torch__"}) {
+    std::string changed = bytes;
+    for (size_t at = changed.find("/" + record); at != std::string::npos;
+         at = changed.find("/" + record, at))
+      changed[at + 1] = '_';
+    expect_one_line(write(folder.path() / "record.pt", changed));
+  }
+}
+
+TEST(TorchScriptBadFile, ChangedBytes) {
+  const test::TempDir folder;
+  const std::string bytes = read(fixture("containers.scripted"));
+  for (size_t at = 0; at < bytes.size(); at += 97) {
+    std::string changed = bytes;
+    changed[at] = static_cast<char>(changed[at] ^ 0x55);
+    const auto path = write(folder.path() / "changed.pt", changed);
+    try {
+      import_torchscript(path);
+    } catch (const Error& e) {
+      EXPECT_THAT(std::string(e.what()),
+                  AllOf(StartsWith(path.string() + ": "), Not(HasSubstr("\n"))))
+          << "at byte " << at;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sparsebit::frontends::testing

@@ -1,1 +1,74 @@
 #include "frontends/torchscript/reference.h"
+#include "sparsebit/core/error.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sparsebit::frontends::testing {
+namespace {
+
+TEST(TorchScriptControlFlow, IsResolved) {
+  const TorchScriptModel imported = import_torchscript(fixture("branches.scripted"));
+  // the loop is written out, the check of the shape is gone
+  EXPECT_EQ(count_nodes(*imported.module, fx::Opcode::CallModule, "line"), 2u);
+  EXPECT_EQ(count_nodes(*imported.module, fx::Opcode::CallMethod, "dim"), 0u);
+  // and so are the inputs that decide something, fixed at their defaults
+  EXPECT_EQ(imported.module->forward_schema().to_string(), "x");
+}
+
+TEST(TorchScriptControlFlow, GivenInputsStayInputs) {
+  const TorchScriptModel imported =
+      import_torchscript(fixture("branches.scripted"), {.given_inputs = {"mask"}});
+  EXPECT_EQ(imported.module->forward_schema().to_string(), "x, mask");
+  Reference reference = load_reference(fixture("branches.scripted"));
+  reference.inputs.push_back(at::rand({3, 4}));
+  EXPECT_EQ(difference(imported.module->invoke(as_values(reference.inputs)), reference.run()), 0);
+}
+
+TEST(TorchScriptControlFlow, GivenInputsHaveToExist) {
+  EXPECT_EQ(import_error(fixture("branches.scripted"), {.given_inputs = {"masc"}}),
+            "given_inputs: the model has no input 'masc'; did you mean 'mask'?");
+}
+
+TEST(TorchScriptControlFlow, AFlagThatIsGivenIsUnknown) {
+  EXPECT_EQ(
+      import_error(fixture("branches.scripted"), {.given_inputs = {"twice"}}),
+      fixture("branches.scripted").string() +
+          ": the model itself (make_torchscript_fixtures.py:159): an if depends on data, which "
+          "is known only when the model runs");
+}
+
+TEST(TorchScriptControlFlow, ThatDependsOnDataIsAnErrorWithModuleAndLine) {
+  const std::string path = fixture("data_dependent").string();
+  EXPECT_EQ(import_error(path),
+            path +
+                ": module 'inner' (make_torchscript_fixtures.py:178): an if depends on data, which "
+                "is known only when the model runs; to keep that module as one opaque step, skip "
+                "it (--skip 'inner')");
+  try {
+    import_torchscript(path);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::DataDependent);
+  }
+}
+
+TEST(TorchScriptControlFlow, AttributesThatChangeAreAnError) {
+  const std::string path = fixture("stateful").string();
+  EXPECT_EQ(import_error(path), path +
+                                    ": the model itself: the model assigns its attribute 'count' "
+                                    "while it runs; a graph has no attributes that change");
+}
+
+TEST(TorchScriptControlFlow, GrowingListsAndDictsAreResolved) {
+  const TorchScriptModel imported = import_torchscript(fixture("containers.scripted"));
+  const Reference reference = load_reference(fixture("containers.scripted"));
+  const fx::Value result = imported.module->invoke(as_values(reference.inputs));
+  ASSERT_TRUE(result.is<fx::Dict>());
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : result.get<fx::Dict>().items) keys.push_back(key);
+  EXPECT_THAT(keys, ::testing::ElementsAre("first", "second", "third", "all"));
+}
+
+}  // namespace
+}  // namespace sparsebit::frontends::testing

@@ -59,11 +59,11 @@ TEST(TorchScriptSweep, EveryFileRunsLikeLibtorch) {
     std::cout << file.stem().string() << " | ";
     try {
       const double worst = import_difference(file);
-      EXPECT_LE(worst, 1e-5) << file;
       std::cout << worst << std::endl;
+      EXPECT_LE(worst, 1e-5) << file;
     } catch (const std::exception& e) {
-      ADD_FAILURE() << file << ": " << e.what();
       std::cout << "failed: " << e.what() << std::endl;
+      ADD_FAILURE() << file << ": " << e.what();
     }
   }
 }
