@@ -23,18 +23,27 @@ void step(const std::vector<at::Tensor>& parameters) {
   }
 }
 
+/// libtorch lists the parameters of a module at each of its paths; a step changes each once.
+std::vector<at::Tensor> parameters_of(const torch::jit::Module& module) {
+  std::vector<at::Tensor> result;
+  for (const at::Tensor& parameter : module.parameters()) {
+    const bool known = std::any_of(result.begin(), result.end(),
+                                   [&](const at::Tensor& t) { return t.is_same(parameter); });
+    if (!known) result.push_back(parameter);
+  }
+  return result;
+}
+
 /// One step of gradient descent on each; gives both losses.
 std::pair<double, double> train_once(Reference& reference, fx::GraphModule& imported) {
   at::manual_seed(3);
   const at::Tensor expected = loss_of(reference.run());
   expected.backward();
-  std::vector<at::Tensor> parameters;
-  for (const at::Tensor& parameter : reference.module.parameters()) parameters.push_back(parameter);
-  step(parameters);
+  step(parameters_of(reference.module));
   at::manual_seed(3);
   const at::Tensor loss = loss_of(imported.invoke(as_values(reference.inputs)));
   loss.backward();
-  parameters.clear();
+  std::vector<at::Tensor> parameters;
   for (const auto& item : imported.named_parameters()) parameters.push_back(item.value());
   step(parameters);
   return {expected.item<double>(), loss.item<double>()};
