@@ -273,6 +273,11 @@ def main():
             model.train()
             save(torch.jit.script(model), f"{name}.train.scripted", inputs)
             save(torch.jit.trace(model, example, check_trace=False), f"{name}.train.traced", inputs)
+    with torch.no_grad():  # where attention takes a short cut
+        torch.manual_seed(7)
+        ids = torch.randint(0, 6, (2, 5))
+        fast = torch.jit.trace(Attention().eval(), ids, check_trace=False)
+    save(fast, "attention.fast.traced", MODELS["attention"][1])
     torch.save(randomized(ConvNet()).state_dict(), FOLDER / "state_dict.pt")
 
 

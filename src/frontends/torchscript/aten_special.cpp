@@ -211,6 +211,22 @@ Result split(GraphBuilder& b, const AtenCall& call) {
   return Data{b.function("torch.split", {call["self"], sizes}, kwargs)};
 }
 
+/// The short cut that MultiheadAttention takes when no gradients are recorded.
+Result native_attention(GraphBuilder& b, const AtenCall& call) {
+  SPARSEBIT_CHECK(call["mask"].is_none(), Unsupported,
+                  "attention with a mask was traced without gradients, where torch takes a short "
+                  "cut; trace the model with gradients enabled");
+  const Value both = b.function("torch.nn.functional.multi_head_attention_forward",
+                                {call["query"], call["key"], call["value"], call["embed_dim"],
+                                 call["num_head"], call["qkv_weight"], call["qkv_bias"], Value(),
+                                 Value(), false, 0.0, call["proj_weight"], call["proj_bias"]},
+                                {{"training", false},
+                                 {"need_weights", call["need_weights"]},
+                                 {"average_attn_weights", call["average_attn_weights"]},
+                                 {"batch_first", true}});
+  return Data{b.getitem(both, 0), b.getitem(both, 1)};
+}
+
 Result scalar_tensor(GraphBuilder& b, const AtenCall& call) {
   Kwargs kwargs;
   add_unless(kwargs, "dtype", call["dtype"], {});
@@ -266,6 +282,7 @@ const std::map<std::string, Rule>& rules() {
       {"gru_cell", in_order},
       {"rnn_tanh_cell", in_order},
       {"rnn_relu_cell", in_order},
+      {"_native_multi_head_attention", native_attention},
       {"im2col", sliding_blocks},
       {"col2im", sliding_blocks},
       {"lift", same},

@@ -47,6 +47,13 @@ std::optional<TracedLeaf> leaf_from_graph(const fx::Spelling& spelling,
                                           torch::jit::Function& method, const Data& args,
                                           SourceModel& source);
 
+/// The same for torch.nn.MultiheadAttention.
+///
+/// @param leaf  has the code: graph, placeholders and output.
+std::optional<TracedLeaf> attention_from_code(const fx::Spelling& spelling,
+                                              const fx::Module& mirror, SourceModel& source,
+                                              TracedLeaf leaf);
+
 /// What `leaf` gives for a call, written into the graph.
 Datum call_traced(GraphBuilder& builder, const TracedLeaf& leaf, const std::string& path,
                   const Data& args);

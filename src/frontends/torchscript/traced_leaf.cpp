@@ -283,6 +283,11 @@ std::optional<TracedLeaf> leaf_from_graph(const fx::Spelling& spelling,
   if (!read_code(builder, module, method, args, leaf)) return std::nullopt;
   fx::Module& root = source.root();
   leaf.core = find_core(builder.graph(), spelling, root);
+  if (!leaf.core && spelling.op->name == "multi_head_attention") {
+    leaf.graph = builder.take_graph();
+    const fx::Module& mirror = *root.find(*source.path_of(module._ivalue()));
+    return attention_from_code(spelling, mirror, source, std::move(leaf));
+  }
   if (!leaf.core || has_other_effects(builder.graph(), *leaf.core, root)) return std::nullopt;
   const fx::Args core = fx::resolve(*leaf.core, root)->args;
   const fx::ModulePtr mirror =

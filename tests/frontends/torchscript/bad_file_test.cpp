@@ -4,6 +4,7 @@
 #include "frontends/torchscript/reference.h"
 #include "sparsebit/core/error.h"
 
+#include <caffe2/serialize/inline_container.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -83,6 +84,26 @@ TEST(TorchScriptBadFile, WithoutARecord) {
          at = changed.find("/" + record, at))
       changed[at + 1] = '_';
     expect_one_line(write(folder.path() / "record.pt", changed));
+  }
+}
+
+/// libtorch itself would read behind the end of these.
+TEST(TorchScriptBadFile, RecordsShorterThanTheirTensors) {
+  const test::TempDir folder;
+  const std::string path = (folder.path() / "short.pt").string();
+  for (const size_t kept : {size_t{0}, size_t{4}, size_t{24}}) {
+    caffe2::serialize::PyTorchStreamReader reader(fixture("containers.traced").string());
+    caffe2::serialize::PyTorchStreamWriter writer(path);
+    for (const std::string& name : reader.getAllRecords()) {
+      if (name == "version" || name == ".data/version") continue;
+      const auto [data, size] = reader.getRecord(name);
+      const bool tensor = name.starts_with("data/");
+      writer.writeRecord(name, data.get(), tensor ? std::min(size, kept) : size);
+    }
+    writer.writeEndOfFile();
+    EXPECT_EQ(import_error(path), path +
+                                      ": tensor 'layers.0.weight' of shape [4, 4] is larger than "
+                                      "its bytes in the file");
   }
 }
 

@@ -21,10 +21,10 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values("convnet.scripted", "convnet.traced", "convnet.train.scripted",
                       "convnet.train.traced", "residual.scripted", "residual.traced",
                       "residual.train.scripted", "residual.train.traced", "attention.scripted",
-                      "attention.traced", "recurrent.scripted", "recurrent.traced",
-                      "functions.scripted", "functions.traced", "containers.scripted",
-                      "containers.traced", "branches.scripted", "branches.traced",
-                      "layers.scripted", "layers.traced"),
+                      "attention.traced", "attention.fast.traced", "recurrent.scripted",
+                      "recurrent.traced", "functions.scripted", "functions.traced",
+                      "containers.scripted", "containers.traced", "branches.scripted",
+                      "branches.traced", "layers.scripted", "layers.traced"),
     [](const auto& info) {
       std::string name = info.param;
       std::replace(name.begin(), name.end(), '.', '_');
@@ -102,11 +102,23 @@ TEST(TorchScriptModel, KeepsWhatIsShared) {
 }
 
 TEST(TorchScriptModel, NodesKnowTheirModule) {
-  const TorchScriptModel imported = import_torchscript(fixture("attention.traced"));
+  const TorchScriptModel imported = import_torchscript(fixture("layers.traced"));
+  size_t seen = 0;
   for (const fx::Node& node : imported.module->graph().nodes()) {
-    if (node.target() == "torch.bmm") {
-      EXPECT_EQ(node.module_path(), "attention");
-    }
+    if (node.target() != "torch.pow") continue;
+    EXPECT_EQ(node.module_path(), "first.6");  // local response norm, which is entered
+    ++seen;
+  }
+  EXPECT_EQ(seen, 1u);
+}
+
+TEST(TorchScriptLeaves, AttentionIsOneToo) {
+  for (const char* file : {"attention.scripted", "attention.traced", "attention.fast.traced"}) {
+    const TorchScriptModel imported = import_torchscript(fixture(file));
+    const fx::ModulePtr attention = imported.module->find_module("attention");
+    ASSERT_EQ(attention->type(), "torch.nn.MultiheadAttention") << file;
+    EXPECT_EQ(attention->attribute("num_heads").to_int(), 2) << file;
+    EXPECT_TRUE(attention->attribute("batch_first").to_bool()) << file;
   }
 }
 
