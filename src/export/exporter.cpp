@@ -1,5 +1,7 @@
 #include "export/exporter.h"
 
+#include "export/carried.h"
+
 
 #include "sparsebit/core/error_context.h"
 
@@ -82,6 +84,10 @@ void Exporter::name_values() {
   for (const InputSpec& input : facts_.inputs) writer_.reserve(input.node->target());
   output_names_ = options_.output_names.empty() ? module_.output_names() : options_.output_names;
   for (const std::string& name : output_names_) writer_.reserve(name);
+  for (const Node& node : module_.graph().nodes()) {
+    if (!is_carried(node)) continue;
+    for (const std::string& name : names_inside(node)) writer_.reserve(name);
+  }
   const Node* output = module_.graph().output_node();
   SPARSEBIT_CHECK(output && !output->args().empty(), InvalidModel, "the graph returns nothing");
   const Value& returned = output->args()[0];
@@ -153,6 +159,7 @@ Val Exporter::convert_call(const Node& node, const fx::OperatorCall& call) {
   if (call.op->effect == fx::Effect::Checks) return Value(fx::None());  // ONNX has no assertions
   if (std::optional<Val> folded = fold(node, call)) return std::move(*folded);
   const Converter* converter = converters().find(call.op->name);
+  if (!converter && call.op->name.starts_with("onnx.")) return write_onnx_operator(node, call);
   if (!converter) {
     const auto& reasons = operators_without_onnx_form();
     const auto reason = reasons.find(call.op->name);
@@ -167,6 +174,11 @@ Val Exporter::convert_call(const Node& node, const fx::OperatorCall& call) {
 
 Val Exporter::convert(const Node& node) {
   if (node.op() == Opcode::GetAttr) return read_attribute(node);
+  if (is_carried(node)) {
+    Val result = carry_through(node);
+    name_result(node, result);
+    return result;
+  }
   if (const std::optional<fx::OperatorCall> call = fx::resolve(node, module_)) {
     const bool in_place = fx::mutates_input(node, module_);
     Val result = convert_call(node, *call);
@@ -175,11 +187,6 @@ Val Exporter::convert(const Node& node) {
     if (!in_place) return result;
     store_change(node, *call, std::move(result));
     return values_.at(&node);
-  }
-  if (node.op() == Opcode::CallFunction && node.target().starts_with("onnx.")) {
-    Val result = carry_through(node);
-    name_result(node, result);
-    return result;
   }
   const fx::Module* module = node.op() == Opcode::CallModule ? module_.find(node.target()) : nullptr;
   throw Error(ErrorKind::Unsupported,
@@ -208,14 +215,27 @@ void Exporter::name_result(const Node& node, Val& result) {
     Sym& sym = result.cell->sym;
     if (writer_.rename(sym, name)) writer_.name_producer(sym, node.name());
   } else if (result.is_sequence()) {
-    for (size_t i = 0; i < result.items.size(); ++i) {
-      Val& item = result.items[i];
-      if (!item.is_tensor()) continue;
-      writer_.name_producer(item.sym(), node.name());
-      writer_.rename(item.cell->sym, writer_.unique_name(c10::str(node.name(), ".", i)));
-    }
+    name_items(node, result);
   }
   if (const Fact* fact = facts_.find(node)) apply_fact(*fact, result, node);
+}
+
+/// Items are called node.0, node.1, ...; a value that stands in several places keeps one name.
+void Exporter::name_items(const Node& node, Val& result) {
+  std::map<std::string, std::string> renamed;
+  for (size_t i = 0; i < result.items.size(); ++i) {
+    Val& item = result.items[i];
+    if (!item.is_tensor()) continue;
+    Sym& sym = item.cell->sym;
+    const std::string before = sym.name;
+    if (const auto it = renamed.find(before); it != renamed.end()) {
+      sym.name = it->second;
+    } else {
+      if (renamed.empty()) writer_.name_producer(sym, node.name());
+      if (writer_.rename(sym, writer_.unique_name(c10::str(node.name(), ".", i))))
+        renamed.emplace(before, sym.name);
+    }
+  }
 }
 
 void Exporter::apply_fact(const Fact& fact, Val& value, const Node& node) {

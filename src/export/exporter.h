@@ -37,6 +37,7 @@ class Exporter : public ValueSource {
   std::optional<Val> fold(const fx::Node& node, const fx::OperatorCall& call);
   Val read_attribute(const fx::Node& node);
   void name_result(const fx::Node& node, Val& result);
+  void name_items(const fx::Node& node, Val& result);
   void apply_fact(const Fact& fact, Val& value, const fx::Node& node);
 
   // Changes in place, see in_place.cpp.
@@ -51,18 +52,19 @@ class Exporter : public ValueSource {
   bool used_after(const fx::Node& node, const fx::Node& by) const;
 
   // Operators that only ONNX has, see onnx_passthrough.cpp.
+  Val write_onnx_operator(const fx::Node& node, const fx::OperatorCall& call);
   Val carry_through(const fx::Node& node);
+  void check_carried_opset(const fx::Node& node, const std::string& type, int64_t opset);
 
   // Inputs and outputs.
   struct Result {
     std::string wish;
     Val value;
+    const Fact* fact = nullptr;
   };
   void write_inputs(onnx::GraphProto& graph);
   void collect_results(const fx::Value& value, std::vector<Result>& results);
   std::string write_output(onnx::GraphProto& graph, const Result& result);
-  void describe(onnx::ValueInfoProto& info, const Sym& sym) const;
-  std::string symbol_for(const fx::Node& node, size_t dim) const;
 
   const fx::GraphModule& module_;
   const OnnxExportOptions& options_;

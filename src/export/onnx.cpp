@@ -103,6 +103,8 @@ void export_onnx(const fx::GraphModule& module, const std::filesystem::path& pat
   io::save_onnx(to_onnx(module, options), path, options.save);
 }
 
-bool has_onnx_form(const std::string& operator_name) { return converters().contains(operator_name); }
+bool has_onnx_form(const std::string& operator_name) {
+  return operator_name.starts_with("onnx.") || converters().contains(operator_name);
+}
 
 }  // namespace sparsebit::exports

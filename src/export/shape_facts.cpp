@@ -187,28 +187,46 @@ std::vector<std::pair<Sizes, Sizes>> candidates(const std::vector<InputSpec>& in
   return pairs;
 }
 
-Fact merge(const Fact& a, const Fact& b) {
+/// Symbols by the sizes they had in the two runs; "" for sizes that several had.
+using SymbolTable = std::map<std::pair<int64_t, int64_t>, std::string>;
+
+SymbolTable symbol_table(const Sizes& first, const Sizes& second) {
+  SymbolTable table;
+  for (const auto& [symbol, size] : first) {
+    const auto [it, is_new] = table.emplace(std::pair{size, second.at(symbol)}, symbol);
+    if (!is_new) it->second.clear();
+  }
+  return table;
+}
+
+Fact merge(const Fact& a, const Fact& b, const SymbolTable& symbols) {
   Fact merged = a;
   if (a.tensor && b.tensor && a.tensor->shape.size() == b.tensor->shape.size()) {
+    merged.tensor->symbols.assign(a.tensor->shape.size(), "");
     for (size_t i = 0; i < a.tensor->shape.size(); ++i) {
-      if (a.tensor->shape[i] != b.tensor->shape[i]) merged.tensor->shape[i] = -1;
+      const std::pair sizes(a.tensor->shape[i], b.tensor->shape[i]);
+      if (sizes.first == sizes.second) continue;
+      merged.tensor->shape[i] = -1;
+      if (const auto it = symbols.find(sizes); it != symbols.end())
+        merged.tensor->symbols[i] = it->second;
     }
   } else if (a.tensor) {
     merged.tensor.reset();
   }
   if (a.items.size() != b.items.size()) return {};
-  for (size_t i = 0; i < a.items.size(); ++i) merged.items[i] = merge(a.items[i], b.items[i]);
+  for (size_t i = 0; i < a.items.size(); ++i) {
+    merged.items[i] = merge(a.items[i], b.items[i], symbols);
+  }
   return merged;
 }
 
-void merge_runs(ShapeFacts& facts, TrialRun first, const TrialRun& second, const Sizes& sizes_a,
-                const Sizes& sizes_b) {
+void merge_runs(ShapeFacts& facts, TrialRun first, const TrialRun& second,
+                const SymbolTable& symbols) {
   for (auto& [node, fact] : first.facts) {
     const auto other = second.facts.find(node);
-    facts.facts[node] = other == second.facts.end() ? fact : merge(fact, other->second);
+    facts.facts[node] = other == second.facts.end() ? fact : merge(fact, other->second, symbols);
   }
   facts.aliases = std::move(first.aliases);
-  for (const auto& [symbol, size] : sizes_a) facts.symbols.emplace(std::pair{size, sizes_b.at(symbol)}, symbol);
 }
 
 }  // namespace
@@ -228,10 +246,11 @@ ShapeFacts find_shapes(const fx::GraphModule& module, const OnnxExportOptions& o
     try {
       TrialRun first = run_trial(module, example_inputs(result.inputs, a, options.inputs), a);
       if (a.empty()) {
-        merge_runs(result, first, first, a, b);
+        merge_runs(result, first, first, {});
       } else {
         merge_runs(result, std::move(first),
-                   run_trial(module, example_inputs(result.inputs, b, options.inputs), b), a, b);
+                   run_trial(module, example_inputs(result.inputs, b, options.inputs), b),
+                   symbol_table(a, b));
       }
       return result;
     } catch (const Error& e) {

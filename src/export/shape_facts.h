@@ -35,8 +35,6 @@ struct ShapeFacts {
   std::unordered_map<const fx::Node*, Fact> facts;
   /// Inputs of a node whose memory its result shares.
   std::unordered_map<const fx::Node*, std::vector<const fx::Node*>> aliases;
-  /// Symbols by the sizes they had in the two runs.
-  std::map<std::pair<int64_t, int64_t>, std::string> symbols;
 
   const Fact* find(const fx::Node& node) const;
 };

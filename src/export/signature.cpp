@@ -8,6 +8,28 @@
 #include <ATen/ATen.h>
 
 namespace sparsebit::exports {
+namespace {
+
+/// Type and sizes of a result; an open size has the symbol of the input that it follows, or none.
+void describe(onnx::ValueInfoProto& info, const Sym& sym, const Fact* fact) {
+  info.set_name(sym.name);
+  auto& type = *info.mutable_type()->mutable_tensor_type();
+  if (sym.dtype == at::ScalarType::Undefined) return;
+  type.set_elem_type(io::onnx_type_of(sym.dtype));
+  if (!sym.shape) return;
+  auto& shape = *type.mutable_shape();
+  for (size_t i = 0; i < sym.shape->size(); ++i) {
+    auto& dim = *shape.add_dim();
+    const bool named = fact && fact->tensor && i < fact->tensor->symbols.size();
+    if ((*sym.shape)[i] >= 0) {
+      dim.set_dim_value((*sym.shape)[i]);
+    } else if (named && !fact->tensor->symbols[i].empty()) {
+      dim.set_dim_param(fact->tensor->symbols[i]);
+    }
+  }
+}
+
+}  // namespace
 
 void Exporter::write_inputs(onnx::GraphProto& graph) {
   for (const InputSpec& input : facts_.inputs) {
@@ -38,20 +60,24 @@ void Exporter::collect_results(const fx::Value& value, std::vector<Result>& resu
   if (value.is_node()) {
     const fx::Node& node = value.node();
     const Val found = value_of(node);
+    const Fact* fact = facts_.find(node);
     if (found.is_sequence()) {
-      for (size_t i = 0; i < found.items.size(); ++i)
-        results.push_back({c10::str(node.name(), ".", i), found.items[i]});
+      for (size_t i = 0; i < found.items.size(); ++i) {
+        const bool known = fact && i < fact->items.size();
+        const std::string name = c10::str(node.name(), ".", i);
+        results.push_back({name, found.items[i], known ? &fact->items[i] : nullptr});
+      }
     } else if (found.is_plain() && found.plain.is_sequence()) {
       collect_results(found.plain, results);
     } else if (!found.is_none()) {
-      results.push_back({node.name(), found});
+      results.push_back({node.name(), found, fact});
     }
   } else if (value.is_sequence()) {
     for (const fx::Value& item : value.items()) collect_results(item, results);
   } else if (value.is<fx::Dict>()) {
     for (const auto& [key, item] : value.get<fx::Dict>().items) collect_results(item, results);
   } else if (value.is_tensor() || value.is_number()) {
-    results.push_back({c10::str("output_", results.size()), value});
+    results.push_back({c10::str("output_", results.size()), value, nullptr});
   } else {
     SPARSEBIT_CHECK(value.is_none(), Unsupported, "the model returns ", fx::describe(value),
                     ", which ONNX cannot");
@@ -87,24 +113,8 @@ std::string Exporter::write_output(onnx::GraphProto& graph, const Result& result
   }
   taken_outputs_.insert(sym.name);
   onnx::ValueInfoProto& info = *graph.add_output();
-  describe(info, sym);
+  describe(info, sym, result.fact);
   return sym.name;
-}
-
-void Exporter::describe(onnx::ValueInfoProto& info, const Sym& sym) const {
-  info.set_name(sym.name);
-  if (sym.dtype == at::ScalarType::Undefined) {
-    info.mutable_type()->mutable_tensor_type();
-    return;
-  }
-  auto& type = *info.mutable_type()->mutable_tensor_type();
-  type.set_elem_type(io::onnx_type_of(sym.dtype));
-  if (!sym.shape) return;
-  auto& shape = *type.mutable_shape();
-  for (const int64_t size : *sym.shape) {
-    auto& dim = *shape.add_dim();
-    if (size >= 0) dim.set_dim_value(size);
-  }
 }
 
 }  // namespace sparsebit::exports

@@ -24,7 +24,10 @@ int64_t Sym::axis(int64_t dim) const {
   return scalar ? 0 : wrapped;
 }
 
-int64_t Sym::size(int64_t dim) const { return shape->at(static_cast<size_t>(axis(dim))); }
+int64_t Sym::size(int64_t dim) const {
+  const int64_t at = axis(dim);  // checks the rank
+  return shape->at(static_cast<size_t>(at));
+}
 
 Val::Val(Sym sym) : kind(Kind::Tensor), cell(std::make_shared<Cell>(Cell{std::move(sym)})) {}
 

@@ -1,5 +1,7 @@
 #include "export/trial_run.h"
 
+#include "export/carried.h"
+
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/fx/resolve.h"
 
@@ -73,6 +75,7 @@ class Trial {
                       "': there is no parameter, buffer or attribute '", node.target(), "'");
       return *attribute;
     }
+    if (is_carried(node)) return std::nullopt;
     const std::optional<fx::OperatorCall> call = fx::resolve(node, module_);
     const bool known = call && std::all_of(node.inputs().begin(), node.inputs().end(),
                                            [&](const Node* n) { return values_.contains(n); });

@@ -34,7 +34,7 @@ Val prelu(Call& c) {
 
 Val relu(Call& c) {
   const Sym x = c.tensor("input");
-  if (at::isFloatingType(x.dtype)) return c.w.unary("Relu", x);
+  if (!at::isIntegralType(x.dtype, /*includeBool=*/true)) return c.w.unary("Relu", x);
   const Sym wide = c.w.cast(x, computable(x.dtype));
   return c.w.cast(c.w.maximum(wide, c.w.scalar_like(0, wide)), x.dtype);
 }

@@ -21,6 +21,7 @@ struct Batched {
 };
 
 Ints kernel_of(Call& c, const Sym& weight) {
+  if (weight.rank() < 3) c.unsupported("the weight has no kernel axes");
   Ints kernel(weight.shape->begin() + 2, weight.shape->end());
   for (const int64_t size : kernel) {
     if (size < 0) c.unsupported("the kernel's size is not fixed");

@@ -144,9 +144,18 @@ Val triangle(Call& c, bool upper) {
   return w.cast(w.where(keep, wide, w.scalar_like(0, wide)), x.dtype);
 }
 
+Val triangle_indices(Call& c, bool upper) {
+  const Sym offset = c.scalar(c.val("offset"), at::kLong);
+  const Sym mask = diagonal_mask(c, c.int_vector("row"), c.int_vector("col"),
+                                 upper ? "GreaterOrEqual" : "LessOrEqual", offset);
+  return c.w.cast(c.w.nonzero(mask), wanted_dtype(c, at::kLong));
+}
+
 Val one_hot(Call& c) {
   GraphWriter& w = c.w;
   const Sym x = c.tensor("input");
+  const int64_t rank = x.rank();
+  Shape shape(x.shape->begin(), x.shape->begin() + rank);
   const Val classes = c.val("num_classes");
   const bool inferred = classes.is_plain() && classes.plain.to_int() < 0;
   Sym depth;
@@ -155,7 +164,6 @@ Val one_hot(Call& c) {
   } else {
     depth = c.int_vector(classes);
   }
-  Shape shape = *x.shape;
   shape.push_back(depth.constant.defined() ? depth.constant.item<int64_t>() : int64_t{-1});
   return w.op("OneHot", {x, depth, w.ints({0, 1})}, {{"axis", -1}}, at::kLong, shape);
 }
@@ -188,6 +196,8 @@ void add_creation_converters(Converters& table) {
   table.add("eye", eye);
   table.add("tril", [](Call& c) { return triangle(c, false); });
   table.add("triu", [](Call& c) { return triangle(c, true); });
+  table.add("tril_indices", [](Call& c) { return triangle_indices(c, false); });
+  table.add("triu_indices", [](Call& c) { return triangle_indices(c, true); });
   table.add("one_hot", one_hot);
 }
 

@@ -102,6 +102,7 @@ Val interpolate(Call& c) {
 Val pixel_shuffle(Call& c) {
   const Sym x = c.tensor("input");
   const int64_t factor = c.integer("upscale_factor");
+  if (x.rank() < 3 || x.rank() > 4) c.unsupported("pixel_shuffle needs three or four dimensions");
   Shape shape = *x.shape;
   const size_t at = shape.size() - 3;
   if (shape[at] >= 0) shape[at] /= factor * factor;
@@ -109,7 +110,6 @@ Val pixel_shuffle(Call& c) {
     if (shape[i] >= 0) shape[i] *= factor;
   }
   const Sym batch = x.rank() == 3 ? c.w.unsqueeze(x, {0}) : x;
-  if (batch.rank() != 4) c.unsupported("pixel_shuffle of more than four dimensions");
   Shape batched = shape;
   if (x.rank() == 3) batched.insert(batched.begin(), 1);
   const Sym y = c.w.op("DepthToSpace", {batch}, {{"blocksize", factor}, {"mode", "CRD"}}, x.dtype,

@@ -1,0 +1,262 @@
+// Graphs of several nodes, compared with ONNX Runtime.
+
+#include "core/temp_dir.h"
+#include "export/export_case.h"
+
+#include "sparsebit/core/error.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+
+namespace sparsebit::exports::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+struct GraphCase {
+  const char* name;
+  std::string body;  ///< after `%x = input()`
+};
+
+at::Tensor numbers(std::vector<int64_t> shape) {
+  const int64_t count = c10::multiply_integers(shape);
+  return (at::arange(count, at::kFloat) * 0.37 - 2.0).sin().reshape(shape);
+}
+
+std::unique_ptr<fx::GraphModule> module_of(const GraphCase& c) {
+  return parse_module("%x = input()\n" + c.body);
+}
+
+const GraphCase kInPlace[] = {
+    {"ChangedInputIsReadChanged", R"(
+     %y = %x.add_(1)
+     %z = torch.mul(%x, 2)
+     return (%y, %z))"},
+    {"ReluOfASharedValue", R"(
+     %a = torch.mul(%x, 2)
+     %b = torch.relu_(%a)
+     %c = torch.add(%a, %b)
+     return %c)"},
+    {"TypeIsKept", R"(
+     %a = %x.to(torch.int64)
+     %b = %a.add_(1)
+     %c = %b.mul_(2)
+     return %a)"},
+    {"ItemIsAssigned", R"(
+     %a = torch.mul(%x, 1)
+     %s = operator.setitem(%a, (slice(None, None, None), 1), 5)
+     %t = operator.setitem(%a, 0, %x)
+     return %a)"},
+    {"RangeIsAssigned", R"(
+     %a = torch.zeros_like(%x)
+     %p = operator.getitem(%x, (slice(None, None, None), slice(1, None, None)))
+     %s = operator.setitem(%a, (slice(None, None, None), slice(None, 3, None)), %p)
+     return %a)"},
+    {"MaskIsAssigned", R"(
+     %a = torch.mul(%x, 1)
+     %m = torch.gt(%x, 0)
+     %s = operator.setitem(%a, %m, 0.5)
+     return %a)"},
+    {"ViewIsChanged", R"(
+     %a = torch.mul(%x, 1)
+     %v = operator.getitem(%a, (slice(None, None, None), 2))
+     %w = %v.mul_(3)
+     %b = torch.add(%a, 1)
+     return (%b, %w))"},
+    {"ReshapedViewIsChanged", R"(
+     %a = torch.mul(%x, 1)
+     %v = %a.view(-1)
+     %t = torch.transpose(%a, 0, 1)
+     %w = %v.add_(1)
+     return (%a, %t))"},
+    {"ViewOfAChangedTensor", R"(
+     %a = torch.mul(%x, 1)
+     %v = operator.getitem(%a, 1)
+     %s = %a.add_(10)
+     %c = torch.mul(%v, 2)
+     return %c)"},
+    {"CopyIsNotChanged", R"(
+     %a = torch.mul(%x, 1)
+     %b = torch.clone(%a)
+     %s = %a.add_(10)
+     return (%a, %b))"},
+    {"PartOfASplit", R"(
+     %a = torch.mul(%x, 1)
+     %p = torch.chunk(%a, 2, 1)
+     %l = operator.getitem(%p, 0)
+     %r = operator.getitem(%p, 1)
+     %s = %l.add_(10)
+     %c = torch.cat([%l, %r], 1)
+     return %c)"},
+    {"AugmentedItem", R"(
+     %a = torch.mul(%x, 1)
+     %v = operator.getitem(%a, 0)
+     %w = operator.iadd(%v, 2)
+     %s = operator.setitem(%a, 0, %w)
+     return %a)"},
+    {"ConstantIsFilled", R"(
+     %a = torch.zeros(3, 4)
+     %s = operator.setitem(%a, (0, 1), 2)
+     %t = operator.setitem(%a, 2, %x)
+     return %a)"},
+};
+
+TEST(InPlace, ValuesAreReadInTheirNewState) {
+  const sparsebit::test::TempDir dir;
+  OrtQueue queue(dir.path());
+  for (const GraphCase& c : kInPlace) {
+    SCOPED_TRACE(c.name);
+    const bool row = std::string(c.name) == "ItemIsAssigned" || std::string(c.name) == "ConstantIsFilled";
+    const at::Tensor x = numbers(row ? std::vector<int64_t>{4} : std::vector<int64_t>{3, 4});
+    const at::Tensor input = std::string(c.name) == "ItemIsAssigned" ? numbers({1, 4}) : x;
+    const auto module = module_of(c);
+    for (const int64_t opset : {11, 13, 17, 21}) {
+      queue.add(c10::str(c.name, " at opset ", opset),
+                to_onnx(*module, {.opset = opset, .inputs = {input}}), {input},
+                run_reference(*module, {input}));
+    }
+  }
+  queue.run();
+}
+
+TEST(InPlace, WhatCannotBeWrittenIsRefused) {
+  const auto module = parse_module(
+      "%x = input()\n"
+      "%a = torch.mul(%x, 1)\n"
+      "%p = torch.chunk(%a, 2, 1)\n"
+      "%l = operator.getitem(%p, 0)\n"
+      "%s = %l.add_(10)\n"
+      "return (%l, %a)\n");
+  EXPECT_THAT(
+      [&] { to_onnx(*module, {.inputs = {numbers({3, 4})}}); },
+      ThrowsMessage<Error>(HasSubstr(
+          "node 's' changes 'l' in place, which shares memory with 'a', which is read later; that "
+          "cannot be written as ONNX, change a clone() instead")));
+}
+
+const GraphCase kOpenSizes[] = {
+    {"Reshape", R"(
+     %n = %x.size(0)
+     %y = %x.view(%n, -1)
+     return %y)"},
+    {"ReshapeOfTwo", R"(
+     %s = getattr(%x, 'shape')
+     %n = operator.getitem(%s, 0)
+     %c = operator.getitem(%s, 1)
+     %d = operator.mul(%n, %c)
+     %y = torch.reshape(%x, (%d, -1))
+     return %y)"},
+    {"Arithmetic", R"(
+     %n = %x.size(0)
+     %h = operator.floordiv(%n, 2)
+     %r = operator.mod(%n, 2)
+     %p = operator.pow(%n, 2)
+     %d = operator.truediv(%n, 3)
+     %m = operator.sub(%p, 7)
+     %q = math.sqrt(%n)
+     %f = math.floor(%d)
+     %g = max(%n, 3)
+     %k = operator.neg(%n)
+     %z = operator.floordiv(%k, 3)
+     return (%h, %r, %p, %d, %m, %q, %f, %g, %z))"},
+    {"Scale", R"(
+     %n = %x.size(-1)
+     %s = operator.pow(%n, -0.5)
+     %y = operator.mul(%x, %s)
+     return %y)"},
+    {"Arange", R"(
+     %n = %x.size(0)
+     %y = torch.arange(%n)
+     %z = torch.arange(1, %n, 2)
+     %w = torch.add(%y, 0.5)
+     return (%y, %z, %w))"},
+    {"Fill", R"(
+     %n = %x.size(0)
+     %y = torch.zeros(%n, 2)
+     %z = torch.full((%n, 3), 1.5)
+     %o = torch.ones_like(%x)
+     %e = torch.eye(%n)
+     return (%y, %z, %o, %e))"},
+    {"Expand", R"(
+     %n = %x.size(0)
+     %a = torch.sum(%x, 0, keepdim=True)
+     %y = %a.expand(%n, -1, -1)
+     %z = %a.repeat(%n, 1, 2)
+     return (%y, %z))"},
+    {"Slice", R"(
+     %n = %x.size(0)
+     %h = operator.floordiv(%n, 2)
+     %y = operator.getitem(%x, slice(None, %h, None))
+     %z = operator.getitem(%x, (slice(%h, None, None), ..., 0))
+     %w = torch.narrow(%x, 0, %h, 1)
+     return (%y, %z, %w))"},
+    {"Mask", R"(
+     %m = torch.gt(%x, 0)
+     %y = torch.masked_select(%x, %m)
+     %z = torch.nonzero(%m)
+     return (%y, %z))"},
+    {"Attention", R"(
+     %y = torch.nn.functional.scaled_dot_product_attention(%x, %x, %x, is_causal=True)
+     return %y)"},
+    {"Flatten", R"(
+     %y = torch.flatten(%x, 0, 1)
+     %z = torch.flatten(%x, 1)
+     %w = torch.flatten(%x)
+     return (%y, %z, %w))"},
+    {"Triangle", R"(
+     %a = torch.matmul(%x, %x)
+     %y = torch.triu(%a, 1)
+     %s = torch.softmax(%y, -1)
+     return %s)"},
+    {"Assign", R"(
+     %a = torch.mul(%x, 2)
+     %s = operator.setitem(%a, (slice(None, None, None), 0), 7)
+     return %a)"},
+    {"Variance", R"(
+     %y = torch.var(%x, 0)
+     %z = torch.std_mean(%x, (0, 2))
+     return (%y, %z))"},
+    {"Numel", R"(
+     %n = torch.numel(%x)
+     %l = len(%x)
+     %t = torch.tensor([%n, %l])
+     return (%n, %t))"},
+    {"Roll", R"(
+     %y = torch.roll(%x, 1, 0)
+     %z = torch.flip(%x, [0])
+     return (%y, %z))"},
+    {"Stack", R"(
+     %a = torch.stack([%x, %x], 1)
+     %b = torch.cat([%x, %x], 0)
+     %m = torch.meshgrid(%b)
+     return (%a, %b))"},
+};
+
+/// Exported with open sizes and one example, run with others.
+TEST(OpenSizes, RunWithOtherSizesThanTheExample) {
+  const sparsebit::test::TempDir dir;
+  OrtQueue queue(dir.path());
+  for (const GraphCase& c : kOpenSizes) {
+    SCOPED_TRACE(c.name);
+    const bool stack = std::string(c.name) == "Stack";
+    const auto shape = [&](int64_t n) {
+      return stack ? std::vector<int64_t>{n} : std::vector<int64_t>{n, 4, 4};
+    };
+    const auto module = module_of(c);
+    for (const int64_t opset : {11, 13, 18, 21}) {
+      const onnx::ModelProto model = to_onnx(
+          *module,
+          {.opset = opset, .inputs = {numbers(shape(4))}, .dynamic_axes = {{"x", {{0, "n"}}}}});
+      for (const int64_t n : {4, 7, 2}) {
+        const at::Tensor x = numbers(shape(n));
+        queue.add(c10::str(c.name, " of ", n, " at opset ", opset), model, {x},
+                  run_reference(*module, {x}));
+      }
+    }
+  }
+  queue.run();
+}
+
+}  // namespace
+}  // namespace sparsebit::exports::test

@@ -1,0 +1,139 @@
+// The cases of tests/fx/ops, written as ONNX and run by ONNX Runtime.
+
+#include "export/export_case.h"
+#include "export/shape_facts.h"
+
+#include "core/temp_dir.h"
+#include "fx/ops/op_case.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/fx/ops/operator.h"
+#include "sparsebit/fx/resolve.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <map>
+#include <set>
+
+namespace sparsebit::fx::test {
+namespace {
+
+using exports::OnnxExportOptions;
+using exports::test::OrtQueue;
+
+constexpr int64_t kOpsets[] = {11, 13, 17, 21};
+
+sparsebit::test::TempDir& folder() {
+  static sparsebit::test::TempDir dir;
+  return dir;
+}
+
+OrtQueue& queue() {
+  static OrtQueue q(folder().path());
+  return q;
+}
+
+std::set<std::string>& exported_operators() {
+  static std::set<std::string> names;
+  return names;
+}
+
+/// Cases that some opset, or ONNX at all, cannot express, by the beginning of the call.
+const std::map<std::string, std::string>& known_limits() {
+  static const std::map<std::string, std::string> limits = {
+  };
+  return limits;
+}
+
+std::string input_name(size_t i) { return std::string(1, static_cast<char>('a' + i)); }
+
+/// The call as a graph; what it changes in place is returned, too.
+std::string graph_text(const OpCase& c, bool in_place) {
+  std::string text;
+  for (size_t i = 0; i < c.inputs.size(); ++i) text += "%" + input_name(i) + " = input()\n";
+  return text + "%result = " + c.call + "\nreturn " + (in_place ? "(%result, %a)" : "%result") + "\n";
+}
+
+const Node& call_node(const GraphModule& module) { return *module.graph().find("result"); }
+
+std::unique_ptr<GraphModule> case_module(const OpCase& c) {
+  auto module = exports::test::parse_module(graph_text(c, false));
+  if (mutates_input(call_node(*module), *module))
+    module = exports::test::parse_module(graph_text(c, true));
+  return module;
+}
+
+/// Dropout and the like are written as they are when a model is used.
+Tensors expected_of(const GraphModule& module, const std::vector<Value>& inputs) {
+  const OperatorCall call = *resolve(call_node(module), module);
+  if (!call.op->schema.find("training")) return exports::test::run_reference(module, inputs);
+  std::map<const Node*, Value> given;
+  for (const Node* node : module.graph().placeholders())
+    given.emplace(node, inputs.at(given.size()).tensor().clone());
+  const Args eval = exports::in_eval_mode(call.args);
+  std::vector<Value> values;
+  for (const Value& value : eval.values())
+    values.push_back(value.map_nodes([&](Node& n) { return given.at(&n); }));
+  Tensors out = flatten(run_kernel(*call.op, Args(call.op->schema, values)));
+  if (mutates_input(call_node(module), module)) out.push_back(out[0]);
+  return out;
+}
+
+bool is_random(const std::string& op) {
+  return op.starts_with("rand") || op == "bernoulli";
+}
+
+void export_case(const OpCase& c) {
+  const auto module = case_module(c);
+  const std::string& op = resolve(call_node(*module), *module)->op->name;
+  std::vector<Value> inputs(c.inputs.begin(), c.inputs.end());
+  const Tensors expected = expected_of(*module, inputs);
+  const auto compare = is_random(op) ? OrtQueue::Compare::ShapesOnly : OrtQueue::Compare::Values;
+  for (const int64_t opset : kOpsets) {
+    const std::string what = c10::str(c.call, " at opset ", opset);
+    try {
+      OnnxExportOptions options{.opset = opset, .inputs = inputs};
+      queue().add(what, exports::to_onnx(*module, options), c.inputs, expected, 1e-4, compare);
+      exported_operators().insert(op);
+    } catch (const Error& e) {
+      const bool too_old = std::string(e.what()).find(" or newer") != std::string::npos;
+      const auto limit = known_limits().find(c.call);
+      const bool known = limit != known_limits().end() &&
+                         std::string(e.what()).find(limit->second) != std::string::npos;
+      EXPECT_TRUE((too_old && opset < 21) || known) << what << ": " << e.what();
+    }
+  }
+}
+
+/// After all cases: every operator was written by one of them, or is known not to have a form.
+class OnnxRuntimeCheck : public testing::Environment {
+ public:
+  void TearDown() override {
+    const size_t count = queue().size(), agreed = queue().run();
+    std::cout << agreed << " of " << count << " exported cases agree with ONNX Runtime\n";
+    if (testing::GTEST_FLAG(filter) != "*") return;
+    for (const Operator* op : operators().all()) {
+      const bool known = exports::has_onnx_form(op->name) ||
+                         exports::operators_without_onnx_form().contains(op->name);
+      EXPECT_TRUE(known) << op->name << " has no ONNX form and no stated reason";
+    }
+  }
+};
+[[maybe_unused]] const auto* const kCheck = testing::AddGlobalTestEnvironment(new OnnxRuntimeCheck);
+
+}  // namespace
+
+void expect_equal_to_libtorch(const std::vector<OpCase>& cases) {
+  for (const OpCase& c : cases) {
+    SCOPED_TRACE(c.call);
+    try {
+      export_case(c);
+    } catch (const std::exception& e) {
+      ADD_FAILURE() << e.what();
+    }
+  }
+}
+
+}  // namespace sparsebit::fx::test
