@@ -58,6 +58,7 @@ fuzz: bootstrap
 
 bench: build
 	@$(BUILD)/bin/graph_bench
+	@$(BUILD)/bin/import_bench
 
 PREFIX ?= /usr/local
 install: build
