@@ -87,7 +87,8 @@ void rename_captured(onnx::GraphProto& graph, const Names& names) {
     for (onnx::AttributeProto& attribute : *node.mutable_attribute())
       for_each_graph(attribute, [&](onnx::GraphProto& inner) { rename_captured(inner, names); });
   }
-  for (onnx::ValueInfoProto& output : *graph.mutable_output()) output.set_name(renamed(output.name()));
+  for (onnx::ValueInfoProto& output : *graph.mutable_output())
+    output.set_name(renamed(output.name()));
 }
 
 void collect_names(onnx::GraphProto& graph, std::vector<std::string>& names) {

@@ -140,8 +140,7 @@ Sym Call::int_vector(const Val& value) {
 }
 
 Sym Call::scalar(const Val& value, at::ScalarType dtype) {
-  if (value.is_plain() && value.plain.is_number())
-    return w.scalar(value.plain.to_scalar(), dtype);
+  if (value.is_plain() && value.plain.is_number()) return w.scalar(value.plain.to_scalar(), dtype);
   const Sym x = sym(value);
   const bool flat = x.shape && x.shape->size() == 1;
   return w.cast(flat ? w.squeeze(x, {0}) : x, dtype);
@@ -177,8 +176,8 @@ at::ScalarType result_type(const Val& a, const Val& b) {
 }
 
 at::ScalarType computable(at::ScalarType dtype) {
-  const bool narrow = dtype == at::kBool || dtype == at::kByte || dtype == at::kChar ||
-                      dtype == at::kShort;
+  const bool narrow =
+      dtype == at::kBool || dtype == at::kByte || dtype == at::kChar || dtype == at::kShort;
   return narrow ? at::kInt : dtype;
 }
 

@@ -2,7 +2,6 @@
 
 #include "export/carried.h"
 
-
 #include "sparsebit/core/error_context.h"
 
 #include <ATen/ATen.h>
@@ -28,9 +27,9 @@ const std::set<std::string, std::less<>>& random_operators() {
 constexpr int64_t kLargestStoredFill = 1024;
 
 bool is_large_fill(const std::string& op, const Value& value) {
-  static const std::set<std::string, std::less<>> fills = {
-      "zeros", "ones", "full", "new_zeros", "new_ones", "new_full", "zeros_like", "ones_like",
-      "full_like"};
+  static const std::set<std::string, std::less<>> fills = {"zeros",      "ones",      "full",
+                                                           "new_zeros",  "new_ones",  "new_full",
+                                                           "zeros_like", "ones_like", "full_like"};
   return fills.contains(op) && value.is_tensor() && value.tensor().numel() > kLargestStoredFill;
 }
 
@@ -39,7 +38,8 @@ Value copy_tensors(const Value& value) {
   if (!value.is_sequence()) return value;
   std::vector<Value> items;
   for (const Value& item : value.items()) items.push_back(copy_tensors(item));
-  return value.is<fx::List>() ? Value(fx::List(std::move(items))) : Value(fx::Tuple(std::move(items)));
+  return value.is<fx::List>() ? Value(fx::List(std::move(items)))
+                              : Value(fx::Tuple(std::move(items)));
 }
 
 void for_each_tensor(const Value& value, const std::function<void(const at::Tensor&)>& visit) {
@@ -96,9 +96,9 @@ void Exporter::name_values() {
   for (size_t i = 0; i < std::min(results.size(), output_names_.size()); ++i) {
     if (!results[i].is_node()) continue;
     const Node& node = results[i].node();
-    const bool rewritten = std::any_of(node.users().begin(), node.users().end(), [&](const Node* n) {
-      return fx::mutates_input(*n, module_);
-    });
+    const bool rewritten =
+        std::any_of(node.users().begin(), node.users().end(),
+                    [&](const Node* n) { return fx::mutates_input(*n, module_); });
     if (!rewritten) value_names_.emplace(&node, output_names_[i]);
   }
   for (const Node& node : module_.graph().nodes()) {
@@ -188,7 +188,8 @@ Val Exporter::convert(const Node& node) {
     store_change(node, *call, std::move(result));
     return values_.at(&node);
   }
-  const fx::Module* module = node.op() == Opcode::CallModule ? module_.find(node.target()) : nullptr;
+  const fx::Module* module =
+      node.op() == Opcode::CallModule ? module_.find(node.target()) : nullptr;
   throw Error(ErrorKind::Unsupported,
               c10::str("node '", node.name(), "': ",
                        module ? "module '" + node.target() + "' of type '" + module->type() + "'"
@@ -205,7 +206,9 @@ void Exporter::write_node(const Node& node) {
         const c10::InferenceMode inference;
         return convert(node);
       },
-      [&] { return c10::str("while writing node '", node.name(), "' (", node.target(), ") as ONNX"); });
+      [&] {
+        return c10::str("while writing node '", node.name(), "' (", node.target(), ") as ONNX");
+      });
   values_[&node] = std::move(value);
 }
 
@@ -251,8 +254,8 @@ void Exporter::apply_fact(const Fact& fact, Val& value, const Node& node) {
                   fx::dtype_name(sym.dtype));
   Shape shape = fact.tensor->shape;
   if (sym.shape) {
-    SPARSEBIT_CHECK(sym.shape->size() == shape.size(), Internal, "node '", node.name(), "' has rank ",
-                    shape.size(), ", its ONNX form has rank ", sym.shape->size());
+    SPARSEBIT_CHECK(sym.shape->size() == shape.size(), Internal, "node '", node.name(),
+                    "' has rank ", shape.size(), ", its ONNX form has rank ", sym.shape->size());
     for (size_t i = 0; i < shape.size(); ++i) {
       if (shape[i] < 0) shape[i] = (*sym.shape)[i];
     }

@@ -54,6 +54,7 @@ class Exporter : public ValueSource {
   // Operators that only ONNX has, see onnx_passthrough.cpp.
   Val write_onnx_operator(const fx::Node& node, const fx::OperatorCall& call);
   Val carry_through(const fx::Node& node);
+  Sym carried_input(const fx::Node& node, const fx::Value& value);
   void check_carried_opset(const fx::Node& node, const std::string& type, int64_t opset);
 
   // Inputs and outputs.

@@ -15,9 +15,8 @@ namespace sparsebit::exports {
 using fx::Node;
 
 bool Exporter::used_after(const Node& node, const Node& by) const {
-  return std::any_of(node.users().begin(), node.users().end(), [&](const Node* user) {
-    return position_.at(user) > position_.at(&by);
-  });
+  return std::any_of(node.users().begin(), node.users().end(),
+                     [&](const Node* user) { return position_.at(user) > position_.at(&by); });
 }
 
 /// All written nodes that share memory with this one, itself included, in order.
@@ -155,10 +154,11 @@ void Exporter::refresh_views(const Node& changed, const Node& by) {
     const auto bases = facts_.aliases.find(member);
     if (bases == facts_.aliases.end()) continue;  // the memory's owner, already up to date
     const Val& held = values_.at(member);
-    const bool same = std::any_of(bases->second.begin(), bases->second.end(), [&](const Node* base) {
-      const Val& other = values_.at(base);
-      return other.cell && other.cell == held.cell;
-    });
+    const bool same =
+        std::any_of(bases->second.begin(), bases->second.end(), [&](const Node* base) {
+          const Val& other = values_.at(base);
+          return other.cell && other.cell == held.cell;
+        });
     if (same || fx::mutates_input(*member, module_)) continue;
     const std::optional<fx::OperatorCall> call = fx::resolve(*member, module_);
     SPARSEBIT_CHECK(call, Unsupported, "node '", member->name(),

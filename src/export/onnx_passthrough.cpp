@@ -5,9 +5,11 @@
 #include "export/exporter.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/io/onnx_tensor.h"
 
 #include <ATen/ATen.h>
 #include <onnx/defs/schema.h>
+#include <onnx/shape_inference/implementation.h>
 
 #include <algorithm>
 #include <set>
@@ -63,7 +65,9 @@ class Signature {
   }
 
  private:
-  static bool holds_values(const Value& value) { return value.is_tensor() || value.contains_node(); }
+  static bool holds_values(const Value& value) {
+    return value.is_tensor() || value.contains_node();
+  }
 
   std::string type_;
   int64_t opset_;
@@ -76,7 +80,8 @@ Attr to_attribute(const std::string& name, const Value& value) {
   if (value.is_tensor()) return {name, Attr::Content(value.tensor())};
   if (!value.is_sequence()) return {name, value.to_int()};
   const std::vector<Value>& items = value.items();
-  const bool real = std::any_of(items.begin(), items.end(), [](const Value& v) { return v.is_double(); });
+  const bool real =
+      std::any_of(items.begin(), items.end(), [](const Value& v) { return v.is_double(); });
   if (!real) return {name, Attr::Content(value.ints())};
   std::vector<double> numbers;
   for (const Value& item : items) numbers.push_back(item.to_double());
@@ -93,10 +98,12 @@ Sym plain_input(Call& c, const Val& value, at::ScalarType dtype) {
     const at::ScalarType own = dtype_of(value) == at::kDouble ? at::kFloat : dtype_of(value);
     return c.scalar(value, given ? dtype : own);
   }
-  const bool real = value.is_plain() && !value.plain.items().empty() && value.plain.items()[0].is_double();
+  const bool real =
+      value.is_plain() && !value.plain.items().empty() && value.plain.items()[0].is_double();
   if (!real) return c.int_vector(value);
   std::vector<float> numbers;
-  for (const Value& item : value.plain.items()) numbers.push_back(static_cast<float>(item.to_double()));
+  for (const Value& item : value.plain.items())
+    numbers.push_back(static_cast<float>(item.to_double()));
   return c.w.constant(at::tensor(numbers));
 }
 
@@ -112,16 +119,17 @@ Operands read_operands(Call& c, const std::string& type) {
   Operands operands;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Value& value = c.args().values()[i];
-    const bool is_default = parameters[i].default_value && value.same_as(*parameters[i].default_value);
+    const bool is_default =
+        parameters[i].default_value && value.same_as(*parameters[i].default_value);
     const Place place = signature.place_of(i, parameters[i].name, value);
     if (place == Place::Input) {
       values.push_back(c.val(parameters[i].name));
     } else if (!is_default && !value.is_none()) {
       if (place == Place::Nowhere || value.contains_node()) {
-        c.unsupported(c10::str("argument '", parameters[i].name, "' of ", type,
-                               place == Place::Nowhere ? " needs a newer opset than "
-                                                       : " must be fixed in opset ",
-                               c.w.opset()));
+        c.unsupported(c10::str(
+            "argument '", parameters[i].name, "' of ", type,
+            place == Place::Nowhere ? " needs a newer opset than " : " must be fixed in opset ",
+            c.w.opset()));
       }
       operands.attributes.push_back(to_attribute(parameters[i].name, value));
     }
@@ -136,6 +144,59 @@ Operands read_operands(Call& c, const std::string& type) {
     operands.inputs.push_back(values[i].is_none() ? Sym{} : plain_input(c, values[i], dtype));
   }
   return operands;
+}
+
+onnx::ValueInfoProto info_of(const Sym& sym) {
+  onnx::ValueInfoProto info;
+  info.set_name(sym.name);
+  auto& type = *info.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(io::onnx_type_of(sym.dtype));
+  if (!sym.shape) return info;
+  auto& shape = *type.mutable_shape();
+  for (const int64_t size : *sym.shape) {
+    auto& dim = *shape.add_dim();
+    if (size >= 0) dim.set_dim_value(size);
+  }
+  return info;
+}
+
+void read_info(const onnx::ValueInfoProto& info, Sym& sym) {
+  const auto& type = info.type().tensor_type();
+  if (const auto dtype = io::scalar_type_of(type.elem_type())) sym.dtype = *dtype;
+  if (!type.has_shape()) return;
+  sym.shape = Shape();
+  for (const auto& dim : type.shape().dim())
+    sym.shape->push_back(dim.has_dim_value() ? dim.dim_value() : int64_t{-1});
+}
+
+/// What ONNX's own rules say about the results of one node; nothing where they say nothing.
+void infer_results(const onnx::NodeProto& node, const std::vector<Sym>& inputs, int64_t opset,
+                   std::vector<Sym>& outputs) {
+  onnx::ModelProto model;
+  model.set_ir_version(7);
+  onnx::OperatorSetIdProto& import = *model.add_opset_import();
+  import.set_domain("");
+  import.set_version(opset);
+  std::set<std::string> named;
+  for (const Sym& input : inputs) {
+    if (!input.present() || !named.insert(input.name).second) continue;
+    if (input.dtype == at::ScalarType::Undefined) return;
+    *model.mutable_graph()->add_input() = info_of(input);
+    const bool small = input.constant.defined() && input.constant.numel() <= 64;
+    if (small)
+      *model.mutable_graph()->add_initializer() = io::to_tensor_proto(input.constant, input.name);
+  }
+  *model.mutable_graph()->add_node() = node;
+  try {
+    onnx::shape_inference::InferShapes(model);
+  } catch (const std::exception&) {  // a model of somebody else's making: its types stay open
+    return;
+  }
+  for (const auto& info : model.graph().value_info()) {
+    for (Sym& output : outputs) {
+      if (output.name == info.name()) read_info(info, output);
+    }
+  }
 }
 
 Val results(std::vector<Sym> outputs, bool several) {
@@ -153,21 +214,15 @@ Val Exporter::write_onnx_operator(const Node& node, const fx::OperatorCall& call
   const Operands operands = read_operands(view, type);
   const Fact* fact = facts_.find(node);
   const size_t items = fact ? fact->items.size() : 0;
-  return results(writer_.emit(type, operands.inputs, operands.attributes, std::max<size_t>(items, 1)),
-                 items > 0);
+  return results(
+      writer_.emit(type, operands.inputs, operands.attributes, std::max<size_t>(items, 1)),
+      items > 0);
 }
 
 Val Exporter::carry_through(const Node& node) {
-  onnx::NodeProto proto = carried_node(node, [&](const Value& value) -> std::string {
-    if (value.is_none()) return "";
-    const Val held = value.is_node() ? value_of(value.node()) : Val(value);
-    if (held.is_none()) return "";
-    if (!held.is_plain()) return held.sym().name;
-    SPARSEBIT_CHECK(held.plain.is_tensor() || held.plain.is_number(), InvalidModel, "node '",
-                    node.name(), "' cannot take ", fx::describe(held.plain));
-    return held.plain.is_tensor()
-               ? writer_.constant(held.plain.tensor(), path_of(held.plain.tensor())).name
-               : writer_.scalar(held.plain.to_scalar(), dtype_of(held)).name;
+  std::vector<Sym> inputs;
+  onnx::NodeProto proto = carried_node(node, [&](const Value& value) {
+    return inputs.emplace_back(carried_input(node, value)).name;
   });
   const int64_t opset = carried_opset(node), count = carried_outputs(node);
   if (!proto.domain().empty()) {
@@ -183,8 +238,20 @@ Val Exporter::carry_through(const Node& node) {
     output.name = writer_.unique_name(node.name() + "/output");
     proto.add_output(output.name);
   }
+  const bool known_rules = proto.domain().empty() && writer_.opset() <= newest_schema_opset();
+  if (known_rules) infer_results(proto, inputs, writer_.opset(), outputs);
   writer_.append(std::move(proto));
   return results(std::move(outputs), count != 1);
+}
+
+Sym Exporter::carried_input(const Node& node, const Value& value) {
+  const Val held = value.is_node() ? value_of(value.node()) : Val(value);
+  if (held.is_none()) return {};
+  if (!held.is_plain()) return held.sym();
+  SPARSEBIT_CHECK(held.plain.is_tensor() || held.plain.is_number(), InvalidModel, "node '",
+                  node.name(), "' cannot take ", fx::describe(held.plain));
+  if (held.plain.is_number()) return writer_.scalar(held.plain.to_scalar(), dtype_of(held));
+  return writer_.constant(held.plain.tensor(), path_of(held.plain.tensor()));
 }
 
 /// An operator of ONNX itself can be written in another opset only if it did not change between.

@@ -50,15 +50,15 @@ InputSpec read_input(const fx::Node& node, size_t index, const OnnxExportOptions
     }
   } else if (given || (!info && !node.args().empty())) {
     spec.value = given ? options.inputs[index] : node.args()[0];
-    SPARSEBIT_CHECK(axes == options.dynamic_axes.end(), InvalidArgument,
-                    "dynamic_axes: input '", node.target(), "' is no tensor");
+    SPARSEBIT_CHECK(axes == options.dynamic_axes.end(), InvalidArgument, "dynamic_axes: input '",
+                    node.target(), "' is no tensor");
     return spec;
   }
   SPARSEBIT_CHECK(info, InvalidArgument, "the shape of input '", node.target(),
                   "' is not known; give example inputs");
   const std::map<int64_t, std::string> none;
-  spec.tensor = with_symbols(*info, node.target(),
-                             axes == options.dynamic_axes.end() ? none : axes->second);
+  spec.tensor =
+      with_symbols(*info, node.target(), axes == options.dynamic_axes.end() ? none : axes->second);
   return spec;
 }
 
@@ -104,7 +104,7 @@ std::vector<fx::Value> example_inputs(const std::vector<InputSpec>& inputs, cons
     if (!inputs[i].tensor) {
       values.push_back(inputs[i].value);
     } else if (has) {
-      values.emplace_back(fit_example(given[i].tensor(), *inputs[i].tensor, sizes));
+      values.emplace_back(fit_example(given[i].tensor().detach(), *inputs[i].tensor, sizes));
     } else {
       values.emplace_back(make_example(*inputs[i].tensor, sizes));
     }
@@ -179,7 +179,8 @@ std::vector<std::pair<Sizes, Sizes>> candidates(const std::vector<InputSpec>& in
     for (const double factor : {0.5, 0.75}) {
       for (auto& [symbol, size] : second) {
         if (fixed.contains(symbol))
-          size = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(first[symbol]) * factor));
+          size = std::max<int64_t>(
+              1, static_cast<int64_t>(static_cast<double>(first[symbol]) * factor));
       }
       pairs.emplace_back(first, second);
     }

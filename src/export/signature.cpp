@@ -63,6 +63,7 @@ void Exporter::collect_results(const fx::Value& value, std::vector<Result>& resu
     const Fact* fact = facts_.find(node);
     if (found.is_sequence()) {
       for (size_t i = 0; i < found.items.size(); ++i) {
+        if (found.items[i].is_none()) continue;
         const bool known = fact && i < fact->items.size();
         const std::string name = c10::str(node.name(), ".", i);
         results.push_back({name, found.items[i], known ? &fact->items[i] : nullptr});
@@ -86,8 +87,8 @@ void Exporter::collect_results(const fx::Value& value, std::vector<Result>& resu
 
 std::string Exporter::write_output(onnx::GraphProto& graph, const Result& result) {
   if (result.value.is_sequence()) {
-    throw Error(ErrorKind::Unsupported,
-                c10::str("the model returns nested tuples ('", result.wish, "'), which ONNX cannot"));
+    throw Error(ErrorKind::Unsupported, c10::str("the model returns nested tuples ('", result.wish,
+                                                 "'), which ONNX cannot"));
   }
   writer_.begin("output");
   Sym sym;
@@ -112,6 +113,7 @@ std::string Exporter::write_output(onnx::GraphProto& graph, const Result& result
     writer_.rename(sym, name);
   }
   taken_outputs_.insert(sym.name);
+  carries_unknown_ |= sym.dtype == at::ScalarType::Undefined;  // ONNX's checker insists on a type
   onnx::ValueInfoProto& info = *graph.add_output();
   describe(info, sym, result.fact);
   return sym.name;

@@ -39,11 +39,13 @@ Val Val::number(Sym sym) {
 
 Val Val::sequence(std::vector<Val> items, bool is_list) {
   Val v;
-  const bool plain = std::all_of(items.begin(), items.end(), [](const Val& x) { return x.is_plain(); });
+  const bool plain =
+      std::all_of(items.begin(), items.end(), [](const Val& x) { return x.is_plain(); });
   if (plain) {
     std::vector<fx::Value> values;
     for (Val& item : items) values.push_back(std::move(item.plain));
-    v.plain = is_list ? fx::Value(fx::List(std::move(values))) : fx::Value(fx::Tuple(std::move(values)));
+    v.plain =
+        is_list ? fx::Value(fx::List(std::move(values))) : fx::Value(fx::Tuple(std::move(values)));
     return v;
   }
   v.kind = Kind::Sequence;
@@ -54,7 +56,8 @@ Val Val::sequence(std::vector<Val> items, bool is_list) {
 
 std::optional<Shape> broadcast(const std::optional<Shape>& a, const std::optional<Shape>& b) {
   if (!a || !b) return std::nullopt;
-  const Shape &longer = a->size() >= b->size() ? *a : *b, &shorter = a->size() >= b->size() ? *b : *a;
+  const Shape &longer = a->size() >= b->size() ? *a : *b,
+              &shorter = a->size() >= b->size() ? *b : *a;
   Shape result = longer;
   const size_t offset = longer.size() - shorter.size();
   for (size_t i = 0; i < shorter.size(); ++i) {

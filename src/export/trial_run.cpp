@@ -49,9 +49,8 @@ class Trial {
     }
     for (const Node& node : module_.graph().nodes()) {
       if (node.op() == fx::Opcode::Output) break;
-      std::optional<Value> value = node.op() == fx::Opcode::Placeholder
-                                       ? own(std::move(inputs.at(next++)))
-                                       : execute(node);
+      std::optional<Value> value =
+          node.op() == fx::Opcode::Placeholder ? own(std::move(inputs.at(next++))) : execute(node);
       if (!value) value = promised(node);
       note(node, value);
       for (const Node* input : node.inputs()) {
@@ -133,7 +132,10 @@ fx::Args in_eval_mode(const fx::Args& args) {
   const auto set = [&](const char* name, Value value) {
     if (const auto i = args.schema().find(name)) values[*i] = std::move(value);
   };
-  set("training", false);
+  const auto statistics = args.schema().find("running_mean");
+  const bool needs_batch = statistics && values[*statistics].is_none();
+  if (!needs_batch) set("training", false);
+  set("dropout_p", 0.0);
   set("max_norm", fx::None());  // renormalizing writes to the table
   return {args.schema(), std::move(values)};
 }

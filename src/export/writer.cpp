@@ -53,6 +53,15 @@ bool same_content(const at::Tensor& a, const at::Tensor& b) {
   return a.scalar_type() == b.scalar_type() && a.sizes() == b.sizes() && bytes_of(a) == bytes_of(b);
 }
 
+/// Constants of ours share whatever is equal. Weights keep their names, which tell where they
+/// belong, unless they are large and play the same part: a bias of zeros is not every bias.
+bool may_share(const std::string& stored, const std::string& name, const at::Tensor& tensor) {
+  constexpr size_t kLarge = 4096;  // bytes
+  const auto part = [](const std::string& path) { return path.substr(path.rfind('.') + 1); };
+  if (name.empty()) return true;
+  return tensor.nbytes() >= kLarge && part(stored) == part(name);
+}
+
 /// Names that a graph attribute reads from outside are uses, too.
 void collect_uses(const onnx::NodeProto& node, std::unordered_set<std::string>& used) {
   for (const std::string& input : node.input()) used.insert(input);
@@ -139,7 +148,8 @@ Sym GraphWriter::constant(const at::Tensor& value, const std::string& name) {
   const size_t hash = std::hash<std::string_view>()(bytes_of(plain));
   const auto [first, last] = constants_by_hash_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
-    if (same_content(constants_[it->second].second, plain)) return sym_of(it->second);
+    const auto& [stored, tensor] = constants_[it->second];
+    if (may_share(stored, name, plain) && same_content(tensor, plain)) return sym_of(it->second);
   }
   const size_t index = constants_.size();
   constants_.emplace_back(unique_name(name.empty() ? node_name_ + "/constant" : name), plain);

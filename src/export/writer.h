@@ -16,9 +16,8 @@ namespace sparsebit::exports {
 
 /// An attribute of an ONNX node.
 struct Attr {
-  using Content =
-      std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
-                   std::vector<std::string>, at::Tensor>;
+  using Content = std::variant<int64_t, double, std::string, std::vector<int64_t>,
+                               std::vector<double>, std::vector<std::string>, at::Tensor>;
   Attr(std::string attribute, int64_t v) : name(std::move(attribute)), content(v) {}
   Attr(std::string attribute, int v) : name(std::move(attribute)), content(int64_t{v}) {}
   Attr(std::string attribute, bool v) : name(std::move(attribute)), content(int64_t{v}) {}
@@ -116,9 +115,9 @@ class GraphWriter {
 
   // --- shape -----------------------------------------------------------------------------------
 
-  Sym shape_of(const Sym& x);             ///< int64[rank]
+  Sym shape_of(const Sym& x);              ///< int64[rank]
   Sym size_of(const Sym& x, int64_t dim);  ///< int64[1], a constant when it is fixed
-  Sym numel_of(const Sym& x);             ///< 0-dim int64
+  Sym numel_of(const Sym& x);              ///< 0-dim int64
   Sym reshape(const Sym& x, const Sym& shape);
   /// -1 and 0 as in ONNX.
   Sym reshape(const Sym& x, const Shape& shape) { return reshape(x, ints(shape)); }

@@ -38,6 +38,8 @@ Sym GraphWriter::logical_not(const Sym& a) { return op("Not", {a}, {}, at::kBool
 
 Sym GraphWriter::cast(const Sym& x, at::ScalarType dtype) {
   if (x.dtype == dtype) return x;
+  SPARSEBIT_CHECK(dtype != at::kBFloat16 || opset_ >= 13, Unsupported,
+                  "bfloat16 needs opset 13 or newer, the export is for opset ", opset_);
   if (x.constant.defined() && x.constant.numel() <= 64) return constant(x.constant.to(dtype));
   return op("Cast", {x}, {{"to", int64_t{io::onnx_type_of(dtype)}}}, dtype, x.shape);
 }

@@ -23,10 +23,10 @@ Shape reshaped(const Sym& x, Shape wanted) {
   }
   const auto open = std::count(wanted.begin(), wanted.end(), -1);
   if (open != 1 || !x.fixed()) return wanted;
-  const int64_t known = -std::accumulate(wanted.begin(), wanted.end(), int64_t{1},
-                                         std::multiplies<int64_t>());
-  const int64_t total = std::accumulate(x.shape->begin(), x.shape->end(), int64_t{1},
-                                        std::multiplies<int64_t>());
+  const int64_t known =
+      -std::accumulate(wanted.begin(), wanted.end(), int64_t{1}, std::multiplies<int64_t>());
+  const int64_t total =
+      std::accumulate(x.shape->begin(), x.shape->end(), int64_t{1}, std::multiplies<int64_t>());
   if (known > 0) *std::find(wanted.begin(), wanted.end(), -1) = total / known;
   return wanted;
 }
@@ -173,9 +173,9 @@ Sym GraphWriter::concat(const std::vector<Sym>& xs, int64_t axis) {
 
 std::vector<Sym> GraphWriter::split(const Sym& x, const std::vector<int64_t>& sizes, int64_t axis) {
   axis = x.axis(axis);
-  std::vector<Sym> parts = opset_ < 13
-                               ? emit("Split", {x}, {{"axis", axis}, {"split", sizes}}, sizes.size())
-                               : emit("Split", {x, ints(sizes)}, {{"axis", axis}}, sizes.size());
+  std::vector<Sym> parts =
+      opset_ < 13 ? emit("Split", {x}, {{"axis", axis}, {"split", sizes}}, sizes.size())
+                  : emit("Split", {x, ints(sizes)}, {{"axis", axis}}, sizes.size());
   for (size_t i = 0; i < parts.size(); ++i) {
     parts[i].dtype = x.dtype;
     parts[i].shape = x.shape;

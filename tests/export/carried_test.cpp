@@ -42,34 +42,34 @@ TEST(Carried, UnknownOperatorsAreWrittenBackUnchanged) {
 TEST(Carried, SubgraphsReadTheNewNames) {
   const std::string branch =
       "name: 'then_branch' type: GRAPH g { name: 'b' node { op_type: 'Add' input: 'old' "
-      "input: 'old' output: 'sum' } output { name: 'sum' type { tensor_type { elem_type: 1 } } } }";
+      "input: 'old' output: 'total' } output { name: 'total' type { tensor_type { elem_type: 1 } } "
+      "} }";
   std::string other = branch;
   other.replace(other.find("then"), 4, "else");
-  other.replace(other.find("output: 'sum'"), 13, "output: 'two'");
-  other.replace(other.find("{ name: 'sum'"), 13, "{ name: 'two'");
+  other.replace(other.find("output: 'total'"), 15, "output: 'two'");
+  other.replace(other.find("{ name: 'total'"), 15, "{ name: 'two'");
   auto module = parse_module(
       "%x = input()\n"
       "%c = input()\n"
-      "%sum = torch.mul(%x, 2)\n"
-      "return %sum\n");
+      "%total = torch.mul(%x, 2)\n"
+      "return %total\n");
   fx::Graph& graph = module->graph();
-  fx::Node& sum = *graph.find("sum");
-  const auto guard = graph.inserting_after(sum);
-  fx::Node& choice = graph.call_function(
-      "onnx.If", {fx::Value(*graph.find("c")), fx::Value(sum)},
-      {{"then_branch", fx::Dict{{"onnx", branch}}},
-       {"else_branch", fx::Dict{{"onnx", other}}},
-       {"_opset", 13},
-       {"_outputs", 1},
-       {"_captures", fx::List{"old"}}});
+  fx::Node& total = *graph.find("total");
+  const auto guard = graph.inserting_after(total);
+  fx::Node& choice = graph.call_function("onnx.If", {fx::Value(*graph.find("c")), fx::Value(total)},
+                                         {{"then_branch", fx::Dict{{"onnx", branch}}},
+                                          {"else_branch", fx::Dict{{"onnx", other}}},
+                                          {"_opset", 13},
+                                          {"_outputs", 1},
+                                          {"_captures", fx::List{"old"}}});
   choice.set_tensor_info(fx::TensorInfo{{2}, at::kFloat});
   graph.output_node()->set_args({fx::Value(choice)});
 
   const at::Tensor x = at::tensor({1.0F, 2.0F}), yes = at::scalar_tensor(true, at::kBool);
   const onnx::ModelProto model = to_onnx(*module, {.inputs = {x, yes}});
-  // The subgraph has a value called 'sum', so the node of that name gets another.
-  EXPECT_EQ(model.graph().node(0).output(0), "sum_1");
-  EXPECT_EQ(model.graph().node(1).attribute(0).g().node(0).input(0), "sum_1");
+  // The subgraph has a value called 'total', so the node of that name gets another.
+  EXPECT_EQ(model.graph().node(0).output(0), "total_1");
+  EXPECT_EQ(model.graph().node(1).attribute(0).g().node(0).input(0), "total_1");
   const sparsebit::test::TempDir dir;
   OrtQueue queue(dir.path());
   queue.add("If", model, {x, yes}, {x * 4});
@@ -81,10 +81,13 @@ TEST(Carried, AnotherOpsetIsRefusedWhereItMatters) {
       "%x = input()\n%y = onnx.Softmax(%x, axis=1, _opset=11, _outputs=1)\nreturn %y\n");
   EXPECT_EQ(outline(to_onnx(*module, {.opset = 12, .inputs = {at::ones({2, 3})}})),
             "y = Softmax(x)\n");
-  EXPECT_THAT([&] { to_onnx(*module, {.opset = 13, .inputs = {at::ones({2, 3})}}); },
-              ThrowsMessage<Error>(HasSubstr(
-                  "node 'y': Softmax was written for opset 11 and is another operator in opset 13; "
-                  "export with opset 11")));
+  EXPECT_THAT(
+      [&] {
+        to_onnx(*module, {.opset = 13, .inputs = {at::ones({2, 3})}});
+      },
+      ThrowsMessage<Error>(HasSubstr(
+          "node 'y': Softmax was written for opset 11 and is another operator in opset 13; "
+          "export with opset 11")));
 }
 
 struct OnnxCase {
@@ -98,12 +101,14 @@ TEST(OnnxOperators, AreWrittenInTheFormOfTheOpset) {
       {"onnx.ReduceSum(%x, [1], 0)", 11, "y = ReduceSum(x)\n"},
       {"onnx.ReduceSum(%x, [1], 0)", 13, "y = ReduceSum(x, y/constant)\n"},
       {"onnx.Squeeze(%x)", 13, "y = Squeeze(x)\n"},
-      {"onnx.QuantizeLinear(%x, 0.5, 3)", 13, "y = QuantizeLinear(x, y/constant, y/constant_1)\n"},
+      {"onnx.QuantizeLinear(%x, tensor(0.5), tensor([3], dtype=torch.int8))", 13,
+       "y = QuantizeLinear(x, y/constant, y/constant_1)\n"},
   };
   for (const OnnxCase& c : cases) {
     const auto module = parse_module(c10::str("%x = input()\n%y = ", c.call, "\nreturn %y\n"));
     try {
-      EXPECT_EQ(outline(to_onnx(*module, {.opset = c.opset, .inputs = {at::ones({3, 4})}})), c.outline)
+      EXPECT_EQ(outline(to_onnx(*module, {.opset = c.opset, .inputs = {at::ones({3, 4})}})),
+                c.outline)
           << c.call << " at opset " << c.opset;
     } catch (const std::exception& e) {
       ADD_FAILURE() << c.call << ": " << e.what();

@@ -20,8 +20,9 @@ void flatten_into(const fx::Value& value, Tensors& out) {
   } else if (value.is_sequence()) {
     for (const fx::Value& item : value.items()) flatten_into(item, out);
   } else if (value.is_number()) {
-    const at::ScalarType dtype =
-        value.is_bool() ? at::kBool : value.is_int() ? at::kLong : at::kDouble;
+    const at::ScalarType dtype = value.is_bool()  ? at::kBool
+                                 : value.is_int() ? at::kLong
+                                                  : at::kDouble;
     out.push_back(at::scalar_tensor(value.to_scalar(), dtype));
   }
 }
@@ -37,8 +38,9 @@ std::string difference(const at::Tensor& ours, const at::Tensor& theirs, double 
   const at::Tensor a = ours.to(at::kDouble), b = theirs.to(at::kDouble);
   if (at::allclose(a, b, tolerance, tolerance, /*equal_nan=*/true)) return "";
   const at::Tensor distance = (a - b).abs();
-  return c10::str("differs by up to ", distance.max().item<double>(), "\nours:\n", ours.reshape(-1).slice(0, 0, 24),
-                  "\nONNX Runtime:\n", theirs.reshape(-1).slice(0, 0, 24));
+  return c10::str("differs by up to ", distance.max().item<double>(), "\nours:\n",
+                  ours.reshape(-1).slice(0, 0, 24), "\nONNX Runtime:\n",
+                  theirs.reshape(-1).slice(0, 0, 24));
 }
 
 }  // namespace
@@ -62,7 +64,7 @@ std::string outline(const onnx::ModelProto& model) {
 Tensors run_reference(const fx::GraphModule& module, const std::vector<fx::Value>& inputs) {
   std::vector<fx::Value> copies;
   for (const fx::Value& input : inputs)
-    copies.push_back(input.is_tensor() ? fx::Value(input.tensor().clone()) : input);
+    copies.push_back(input.is_tensor() ? fx::Value(input.tensor().detach().clone()) : input);
   auto& runnable = const_cast<fx::GraphModule&>(module);  // running does not change it
   Tensors out;
   flatten_into(fx::Interpreter(runnable, fx::RunMode::Inference).run(std::move(copies)), out);
@@ -71,7 +73,8 @@ Tensors run_reference(const fx::GraphModule& module, const std::vector<fx::Value
 
 void OrtQueue::add(const std::string& what, const onnx::ModelProto& model, const Tensors& inputs,
                    const Tensors& expected, double tolerance, Compare compare) {
-  Entry entry{what, folder_ / (std::to_string(entries_.size()) + ".onnx"), {}, {}, {}, tolerance, compare};
+  Entry entry{what,   folder_ / (std::to_string(entries_.size()) + ".onnx"), {}, {}, {}, tolerance,
+              compare};
   io::save_onnx(model, entry.model);
   for (const auto& input : model.graph().input()) entry.input_names.push_back(input.name());
   for (const at::Tensor& t : inputs) entry.inputs.push_back(t.clone().contiguous());
@@ -93,7 +96,8 @@ size_t OrtQueue::run() {
     const Entry& entry = entries_[i];
     std::string failure = results[i].error;
     if (failure.empty() && results[i].outputs.size() != entry.expected.size()) {
-      failure = c10::str(entry.expected.size(), " results, ONNX Runtime has ", results[i].outputs.size());
+      failure =
+          c10::str(entry.expected.size(), " results, ONNX Runtime has ", results[i].outputs.size());
     }
     for (size_t k = 0; failure.empty() && k < entry.expected.size(); ++k) {
       failure = difference(entry.expected[k], results[i].outputs[k], entry.tolerance,

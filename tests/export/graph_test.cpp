@@ -107,7 +107,8 @@ TEST(InPlace, ValuesAreReadInTheirNewState) {
   OrtQueue queue(dir.path());
   for (const GraphCase& c : kInPlace) {
     SCOPED_TRACE(c.name);
-    const bool row = std::string(c.name) == "ItemIsAssigned" || std::string(c.name) == "ConstantIsFilled";
+    const bool row =
+        std::string(c.name) == "ItemIsAssigned" || std::string(c.name) == "ConstantIsFilled";
     const at::Tensor x = numbers(row ? std::vector<int64_t>{4} : std::vector<int64_t>{3, 4});
     const at::Tensor input = std::string(c.name) == "ItemIsAssigned" ? numbers({1, 4}) : x;
     const auto module = module_of(c);
@@ -129,7 +130,9 @@ TEST(InPlace, WhatCannotBeWrittenIsRefused) {
       "%s = %l.add_(10)\n"
       "return (%l, %a)\n");
   EXPECT_THAT(
-      [&] { to_onnx(*module, {.inputs = {numbers({3, 4})}}); },
+      [&] {
+        to_onnx(*module, {.inputs = {numbers({3, 4})}});
+      },
       ThrowsMessage<Error>(HasSubstr(
           "node 's' changes 'l' in place, which shares memory with 'a', which is read later; that "
           "cannot be written as ONNX, change a clone() instead")));

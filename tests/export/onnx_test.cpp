@@ -85,24 +85,24 @@ TEST(ToOnnx, TheSameGraphGivesTheSameBytes) {
 }
 
 TEST(ToOnnx, WeightsAreStoredOnce) {
-  auto shared = nn::Linear(4, 4);
-  auto copy = nn::Linear(4, 4);
+  auto shared = nn::Linear(64, 64);
+  auto copy = nn::Linear(64, 64);
   copy->load_state_dict(shared->state_dict());
-  auto model = std::make_shared<nn::Sequential>(
-      std::vector<std::pair<std::string, nn::ModulePtr>>{{"a", shared}, {"b", shared}, {"c", copy}});
-  const onnx::ModelProto exported = to_onnx(*traced(model), {.inputs = {at::ones({1, 4})}});
-  EXPECT_EQ(exported.graph().initializer_size(), 2);
+  auto model = std::make_shared<nn::Sequential>(std::vector<std::pair<std::string, nn::ModulePtr>>{
+      {"a", shared}, {"b", shared}, {"c", copy}});
+  const onnx::ModelProto exported = to_onnx(*traced(model), {.inputs = {at::ones({1, 64})}});
+  EXPECT_EQ(exported.graph().initializer_size(), 3);  // small tensors keep their names
   EXPECT_EQ(outline(exported),
             "a = Gemm(input, a.weight, a.bias)\n"
             "a_1 = Gemm(a, a.weight, a.bias)\n"
-            "c = Gemm(a_1, a.weight, a.bias)\n");
+            "c = Gemm(a_1, a.weight, c.bias)\n");
 }
 
 TEST(ToOnnx, OpenSizesHaveSymbols) {
   const auto module = traced(small_network());
-  const onnx::ModelProto model = to_onnx(
-      *module, {.inputs = {at::ones({1, 3, 32, 32})},
-                .dynamic_axes = {{"input", {{0, "batch"}, {2, "height"}, {-1, "width"}}}}});
+  const onnx::ModelProto model =
+      to_onnx(*module, {.inputs = {at::ones({1, 3, 32, 32})},
+                        .dynamic_axes = {{"input", {{0, "batch"}, {2, "height"}, {-1, "width"}}}}});
   const auto& input = model.graph().input(0).type().tensor_type().shape();
   EXPECT_EQ(input.dim(0).dim_param(), "batch");
   EXPECT_EQ(input.dim(1).dim_value(), 3);
@@ -199,8 +199,9 @@ TEST(ToOnnx, ErrorsSayWhatToDo) {
       ThrowsMessage<Error>("dynamic_axes: input 'x' has 1 dimensions, there is no dimension 1"));
   EXPECT_THAT(
       [] { export_text("%x = input()\n%y = torch.mystery(%x)\nreturn %y\n", {at::ones({2})}); },
-      ThrowsMessage<Error>(HasSubstr("node 'y': call_function 'torch.mystery' is unknown, so it has "
-                                     "no ONNX form; replace it with known operators")));
+      ThrowsMessage<Error>(
+          HasSubstr("node 'y': call_function 'torch.mystery' is unknown, so it has "
+                    "no ONNX form; replace it with known operators")));
   EXPECT_THAT(
       [] {
         export_text("%x = input()\n%y = torch.nn.functional.grid_sample(%x, %x)\nreturn %y\n",

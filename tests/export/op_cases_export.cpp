@@ -43,6 +43,10 @@ std::set<std::string>& exported_operators() {
 /// Cases that some opset, or ONNX at all, cannot express, by the beginning of the call.
 const std::map<std::string, std::string>& known_limits() {
   static const std::map<std::string, std::string> limits = {
+      {"torch.norm(%a, 'nuc')", "the nuclear norm has no ONNX form"},
+      {"torch.norm(%a, 'nuc', dim=(0, 1), dtype=torch.float64)",
+       "the nuclear norm has no ONNX form"},
+      {"%a.view(torch.int32)", "looking at the bytes of a tensor as another type"},
   };
   return limits;
 }
@@ -53,7 +57,8 @@ std::string input_name(size_t i) { return std::string(1, static_cast<char>('a' +
 std::string graph_text(const OpCase& c, bool in_place) {
   std::string text;
   for (size_t i = 0; i < c.inputs.size(); ++i) text += "%" + input_name(i) + " = input()\n";
-  return text + "%result = " + c.call + "\nreturn " + (in_place ? "(%result, %a)" : "%result") + "\n";
+  return text + "%result = " + c.call + "\nreturn " + (in_place ? "(%result, %a)" : "%result") +
+         "\n";
 }
 
 const Node& call_node(const GraphModule& module) { return *module.graph().find("result"); }
@@ -68,7 +73,9 @@ std::unique_ptr<GraphModule> case_module(const OpCase& c) {
 /// Dropout and the like are written as they are when a model is used.
 Tensors expected_of(const GraphModule& module, const std::vector<Value>& inputs) {
   const OperatorCall call = *resolve(call_node(module), module);
-  if (!call.op->schema.find("training")) return exports::test::run_reference(module, inputs);
+  const Schema& schema = call.op->schema;
+  if (!schema.find("training") && !schema.find("dropout_p"))
+    return exports::test::run_reference(module, inputs);
   std::map<const Node*, Value> given;
   for (const Node* node : module.graph().placeholders())
     given.emplace(node, inputs.at(given.size()).tensor().clone());
@@ -81,9 +88,7 @@ Tensors expected_of(const GraphModule& module, const std::vector<Value>& inputs)
   return out;
 }
 
-bool is_random(const std::string& op) {
-  return op.starts_with("rand") || op == "bernoulli";
-}
+bool is_random(const std::string& op) { return op.starts_with("rand") || op == "bernoulli"; }
 
 void export_case(const OpCase& c) {
   const auto module = case_module(c);
@@ -95,7 +100,10 @@ void export_case(const OpCase& c) {
     const std::string what = c10::str(c.call, " at opset ", opset);
     try {
       OnnxExportOptions options{.opset = opset, .inputs = inputs};
-      queue().add(what, exports::to_onnx(*module, options), c.inputs, expected, 1e-4, compare);
+      const onnx::ModelProto model = exports::to_onnx(*module, options);
+      // .npy files cannot hold bfloat16.
+      if (expected.at(0).scalar_type() != at::kBFloat16)
+        queue().add(what, model, c.inputs, expected, 1e-4, compare);
       exported_operators().insert(op);
     } catch (const Error& e) {
       const bool too_old = std::string(e.what()).find(" or newer") != std::string::npos;

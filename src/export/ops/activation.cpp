@@ -22,7 +22,8 @@ Sym softplus(GraphWriter& w, const Sym& x) { return w.unary("Softplus", x); }
 Val prelu(Call& c) {
   const Sym x = c.tensor("input"), weight = c.tensor("weight");
   const int64_t spatial = x.rank() - 2;
-  if (weight.size(0) == 1 || spatial <= 0) return c.w.op("PRelu", {x, weight}, {}, x.dtype, x.shape);
+  if (weight.size(0) == 1 || spatial <= 0)
+    return c.w.op("PRelu", {x, weight}, {}, x.dtype, x.shape);
   Shape shape(static_cast<size_t>(spatial) + 1, 1);
   shape[0] = weight.size(0);
   const at::Tensor slopes = c.model_tensor("weight");

@@ -60,7 +60,9 @@ at::Tensor averaging_matrix(int64_t count, int64_t size, at::ScalarType dtype) {
   at::Tensor matrix = at::zeros({size, count}, dtype);
   for (int64_t o = 0; o < count; ++o) {
     const Part part = part_of(o, count, size);
-    matrix.slice(0, part.first, part.last).select(1, o).fill_(1.0 / static_cast<double>(part.last - part.first));
+    matrix.slice(0, part.first, part.last)
+        .select(1, o)
+        .fill_(1.0 / static_cast<double>(part.last - part.first));
   }
   return matrix;
 }
@@ -122,7 +124,8 @@ std::vector<Sym> irregular_maximum(Call& c, const Sym& x, const Ints& size, bool
 template <size_t N>
 Val adaptive_max_pool(Call& c) {
   const Sym given = c.tensor("input");
-  const bool added = given.rank() == static_cast<int64_t>(N) + 1, indices = c.flag("return_indices");
+  const bool added = given.rank() == static_cast<int64_t>(N) + 1,
+             indices = c.flag("return_indices");
   const Sym x = added ? c.w.unsqueeze(given, {0}) : given;
   const Ints size = wanted_size<N>(c);
   std::vector<Sym> found;

@@ -80,7 +80,8 @@ Val remainder(Call& c) {
   const Sym x = c.operand(a, work), y = c.operand(b, work);
   GraphWriter& w = c.w;
   if (!at::isFloatingType(work))
-    return as_operands(w.cast(w.op("Mod", {x, y}, {}, work, broadcast(x.shape, y.shape)), dtype), a, b);
+    return as_operands(w.cast(w.op("Mod", {x, y}, {}, work, broadcast(x.shape, y.shape)), dtype), a,
+                       b);
   const Sym rest = w.op("Mod", {x, y}, {{"fmod", 1}}, work, broadcast(x.shape, y.shape));
   const Sym zero = w.scalar_like(0, x);
   const Sym other_sign = w.logic("Xor", w.compare("Less", rest, zero), w.compare("Less", y, zero));
@@ -132,17 +133,18 @@ Val addc(Call& c, const std::string& type) {
 
 Val lerp(Call& c) {
   const Val start = c.val("input"), end = c.val("end");
-  return combine(c, "Add", start, combine(c, "Mul", c.val("weight"), combine(c, "Sub", end, start)));
+  return combine(c, "Add", start,
+                 combine(c, "Mul", c.val("weight"), combine(c, "Sub", end, start)));
 }
 
 }  // namespace
 
 void add_arithmetic_converters(Converters& table) {
   table.add("add", add);
-  table.add("sub", [](Call& c) { return combine(c, "Sub", c.val("input"), scaled(c, c.val("other"))); });
-  table.add("rsub", [](Call& c) {
-    return combine(c, "Sub", c.val("other"), scaled(c, c.val("input")));
-  });
+  table.add("sub",
+            [](Call& c) { return combine(c, "Sub", c.val("input"), scaled(c, c.val("other"))); });
+  table.add("rsub",
+            [](Call& c) { return combine(c, "Sub", c.val("other"), scaled(c, c.val("input"))); });
   table.add("mul", mul);
   table.add("div", div);
   table.add("floor_divide",
@@ -151,8 +153,8 @@ void add_arithmetic_converters(Converters& table) {
   table.add("fmod", fmod);
   table.add("pow", power);
   table.add("math.pow", [](Call& c) -> Val {
-    return Val::number(c.w.pow(c.scalar(c.val("input"), at::kDouble),
-                               c.scalar(c.val("exponent"), at::kDouble)));
+    return Val::number(
+        c.w.pow(c.scalar(c.val("input"), at::kDouble), c.scalar(c.val("exponent"), at::kDouble)));
   });
   table.add("neg", negate);
   table.add("pos", [](Call& c) { return c.val("input"); });

@@ -24,11 +24,11 @@ Val to(Call& c) {
 
 const std::map<std::string, at::ScalarType>& old_type_names() {
   static const std::map<std::string, at::ScalarType> names = {
-      {"torch.FloatTensor", at::kFloat},       {"torch.DoubleTensor", at::kDouble},
-      {"torch.HalfTensor", at::kHalf},         {"torch.BFloat16Tensor", at::kBFloat16},
-      {"torch.LongTensor", at::kLong},         {"torch.IntTensor", at::kInt},
-      {"torch.ShortTensor", at::kShort},       {"torch.CharTensor", at::kChar},
-      {"torch.ByteTensor", at::kByte},         {"torch.BoolTensor", at::kBool}};
+      {"torch.FloatTensor", at::kFloat}, {"torch.DoubleTensor", at::kDouble},
+      {"torch.HalfTensor", at::kHalf},   {"torch.BFloat16Tensor", at::kBFloat16},
+      {"torch.LongTensor", at::kLong},   {"torch.IntTensor", at::kInt},
+      {"torch.ShortTensor", at::kShort}, {"torch.CharTensor", at::kChar},
+      {"torch.ByteTensor", at::kByte},   {"torch.BoolTensor", at::kBool}};
   return names;
 }
 

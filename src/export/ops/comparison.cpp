@@ -55,7 +55,8 @@ Val where(Call& c) {
 Sym is_close(Call& c) {
   GraphWriter& w = c.w;
   const Sym a = c.tensor("input"), b = c.tensor("other");
-  const Sym same = w.compare("Equal", w.cast(a, computable(a.dtype)), w.cast(b, computable(b.dtype)));
+  const Sym same =
+      w.compare("Equal", w.cast(a, computable(a.dtype)), w.cast(b, computable(b.dtype)));
   if (!at::isFloatingType(a.dtype)) {
     const Sym x = w.cast(a, at::kDouble), y = w.cast(b, at::kDouble);
     const Sym allowed = w.add(w.mul(w.unary("Abs", y), c.number("rtol")), c.number("atol"));
@@ -63,7 +64,8 @@ Sym is_close(Call& c) {
   }
   const Sym allowed = w.add(w.mul(w.unary("Abs", b), c.number("rtol")), c.number("atol"));
   const Sym difference = w.unary("Abs", w.sub(a, b));
-  const Sym finite = w.compare("Less", difference, w.scalar(std::numeric_limits<double>::infinity(), a.dtype));
+  const Sym finite =
+      w.compare("Less", difference, w.scalar(std::numeric_limits<double>::infinity(), a.dtype));
   const Sym close = w.logic("And", finite, w.compare("LessOrEqual", difference, allowed));
   Sym result = w.logic("Or", same, close);
   if (c.flag("equal_nan")) {

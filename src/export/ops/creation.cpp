@@ -48,8 +48,7 @@ Val arange(Call& c) {
   for (const Val* v : {&start, &end, &step}) real |= at::isFloatingType(dtype_of(*v));
   const at::ScalarType work = real ? at::kDouble : at::kLong;
   const at::ScalarType dtype = wanted_dtype(c, real ? at::kFloat : at::kLong);
-  const Sym numbers =
-      c.w.range(c.scalar(start, work), c.scalar(end, work), c.scalar(step, work));
+  const Sym numbers = c.w.range(c.scalar(start, work), c.scalar(end, work), c.scalar(step, work));
   return c.w.cast(numbers, dtype);
 }
 
@@ -57,8 +56,10 @@ Val linspace(Call& c) {
   GraphWriter& w = c.w;
   const at::ScalarType dtype = wanted_dtype(c, at::kFloat);
   const Sym steps = c.scalar(c.val("steps"), at::kLong);
-  const Sym start = c.scalar(c.val("start"), at::kDouble), end = c.scalar(c.val("end"), at::kDouble);
-  const Sym index = w.cast(w.range(w.scalar(0, at::kLong), steps, w.scalar(1, at::kLong)), at::kDouble);
+  const Sym start = c.scalar(c.val("start"), at::kDouble),
+            end = c.scalar(c.val("end"), at::kDouble);
+  const Sym index =
+      w.cast(w.range(w.scalar(0, at::kLong), steps, w.scalar(1, at::kLong)), at::kDouble);
   const Sym one = w.scalar(1.0, at::kDouble);
   const Sym gaps = w.maximum(w.sub(w.cast(steps, at::kDouble), one), one);
   return w.cast(w.add(start, w.mul(index, w.div(w.sub(end, start), gaps))), dtype);
@@ -83,7 +84,7 @@ Val meshgrid(Call& c) {
     }
     Sym grid = w.expand(w.unsqueeze(lines[i], axes), shape);
     if (!grid.shape) grid.shape = Shape(lines.size(), -1);
-    grids.emplace_back(swapped ? w.swap(grid, 0, 1) : grid);
+    grids.emplace_back(grid);
   }
   if (swapped) std::swap(grids[0], grids[1]);
   return Val::sequence(std::move(grids));
@@ -102,7 +103,8 @@ Sym stack_nested(Call& c, const Val& data, at::ScalarType dtype) {
 }
 
 at::ScalarType widest(const Val& data) {
-  if (!data.is_sequence()) return data.is_plain() && data.plain.is_sequence() ? at::kLong : fill_dtype(data);
+  if (!data.is_sequence())
+    return data.is_plain() && data.plain.is_sequence() ? at::kLong : fill_dtype(data);
   at::ScalarType dtype = at::kBool;
   for (const Val& item : data.items) dtype = at::promote_types(dtype, widest(item));
   return dtype;

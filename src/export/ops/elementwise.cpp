@@ -5,7 +5,8 @@
 namespace sparsebit::exports {
 
 Val as_operands(Sym result, const Val& a, const Val& b) {
-  return holds_tensor(a) || holds_tensor(b) ? Val(std::move(result)) : Val::number(std::move(result));
+  return holds_tensor(a) || holds_tensor(b) ? Val(std::move(result))
+                                            : Val::number(std::move(result));
 }
 
 at::ScalarType combined_type(const Val& a, const Val& b) {

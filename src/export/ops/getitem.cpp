@@ -16,11 +16,12 @@ namespace {
 using Ints = std::vector<int64_t>;
 
 /// torch's rule, kept from numpy: a list with anything but numbers in it counts as a tuple.
-bool lists_indices(const fx::Value& index) {
+bool lists_indices(Call& c, const fx::Value& index) {
   if (index.is<fx::Tuple>()) return true;
   if (!index.is<fx::List>()) return false;
-  return std::any_of(index.items().begin(), index.items().end(),
-                     [](const fx::Value& item) { return !item.is_number() && !item.is_node(); });
+  return std::any_of(index.items().begin(), index.items().end(), [&](const fx::Value& item) {
+    return !item.is_number() && !(item.is_node() && c.value(item).is_number());
+  });
 }
 
 at::Tensor list_tensor(const fx::Value& list) {
@@ -40,7 +41,7 @@ class IndexReader {
 
   Sym read(const fx::Value& index) {
     const std::vector<fx::Value> items =
-        lists_indices(index) ? index.items() : std::vector<fx::Value>{index};
+        lists_indices(c_, index) ? index.items() : std::vector<fx::Value>{index};
     int64_t consumed = 0;
     for (const fx::Value& item : items) consumed += axes_consumed(item);
     for (const fx::Value& item : items) {
@@ -79,7 +80,8 @@ class IndexReader {
     constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
     const Val step = slice.step().is_none() ? Val(fx::Value(1)) : c_.value(slice.step());
     if (!step.is_plain()) c_.unsupported("the step of a slice is not fixed");
-    const bool whole = slice.start().is_none() && slice.stop().is_none() && step.plain.to_int() == 1;
+    const bool whole =
+        slice.start().is_none() && slice.stop().is_none() && step.plain.to_int() == 1;
     if (!whole) {
       x_ = c_.w.slice(x_, dim_, bound(slice.start(), 0), bound(slice.stop(), kEnd),
                       step.plain.to_int());
@@ -169,7 +171,9 @@ Val getitem(Call& c) {
       const auto count = static_cast<int64_t>(object.items.size());
       at::Tensor positions = at::arange(count);
       const fx::Slice& s = index.get<fx::Slice>();
-      const auto bound = [&](const fx::Value& v, int64_t missing) { return v.is_none() ? missing : v.to_int(); };
+      const auto bound = [&](const fx::Value& v, int64_t missing) {
+        return v.is_none() ? missing : v.to_int();
+      };
       const int64_t step = bound(s.step(), 1);
       if (step < 1) c.unsupported("a slice of a tuple that runs backwards");
       positions = at::slice(positions, 0, bound(s.start(), 0), bound(s.stop(), count), step);

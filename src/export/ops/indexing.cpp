@@ -29,14 +29,16 @@ Val gather(Call& c) {
 
 /// Positions in the flattened tensor; negative ones count from the end.
 Val take(Call& c) {
-  return c.w.gather(c.w.reshape(c.tensor("input"), Shape{-1}), c.w.cast(c.tensor("index"), at::kLong), 0);
+  return c.w.gather(c.w.reshape(c.tensor("input"), Shape{-1}),
+                    c.w.cast(c.tensor("index"), at::kLong), 0);
 }
 
 /// Input and indices broadcast against each other, except along `dim`.
 Val take_along_dim(Call& c) {
   GraphWriter& w = c.w;
   Sym x = c.tensor("input"), index = c.tensor("indices");
-  if (c.is_none("dim")) return w.gather_elements(w.reshape(x, Shape{-1}), w.reshape(index, Shape{-1}), 0);
+  if (c.is_none("dim"))
+    return w.gather_elements(w.reshape(x, Shape{-1}), w.reshape(index, Shape{-1}), 0);
   const int64_t dim = x.axis(c.integer("dim"));
   std::vector<Sym> x_sizes, index_sizes;
   for (int64_t i = 0; i < x.rank(); ++i) {
@@ -98,15 +100,16 @@ Val repeat_interleave(Call& c) {
   GraphWriter& w = c.w;
   Sym x = c.tensor("input");
   if (c.is_none("repeats")) {  // the input itself has the counts of 0, 1, 2, ...
-    const Sym line = w.range(w.scalar(0, at::kLong), w.squeeze(w.size_of(x, 0), {0}),
-                             w.scalar(1, at::kLong));
+    const Sym line =
+        w.range(w.scalar(0, at::kLong), w.squeeze(w.size_of(x, 0), {0}), w.scalar(1, at::kLong));
     return w.cast(repeat_unevenly(c, line, 0, x), x.dtype);
   }
   const bool flat = c.is_none("dim");
   if (flat) x = w.reshape(x, Shape{-1});
   const int64_t dim = flat ? 0 : x.axis(c.integer("dim"));
   const Val repeats = c.val("repeats");
-  const bool one = !holds_tensor(repeats) || (c.sym(repeats).fixed() && c10::multiply_integers(*c.sym(repeats).shape) == 1);
+  const bool one = !holds_tensor(repeats) ||
+                   (c.sym(repeats).fixed() && c10::multiply_integers(*c.sym(repeats).shape) == 1);
   if (one) return repeat_evenly(c, x, dim, c.int_vector(repeats));
   return repeat_unevenly(c, x, dim, c.sym(repeats));
 }
@@ -142,7 +145,8 @@ Val scatter_add(Call& c) {
   const Sym src = updates(c, x, index, "src");
   const int64_t dim = x.axis(c.integer("dim"));
   if (c.w.opset() >= 16) return c.w.scatter_elements(x, index, src, dim, "add");
-  const Sym positions = c.w.gather_elements(covered(c, flat_positions(c, x), index, dim), index, dim);
+  const Sym positions =
+      c.w.gather_elements(covered(c, flat_positions(c, x), index, dim), index, dim);
   return add_at(c, x, positions, src);
 }
 

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace sparsebit::exports {
@@ -61,7 +62,8 @@ Val as_tuple(std::vector<Sym> parts) {
 
 int64_t fixed_size(Call& c, const Sym& x, int64_t dim) {
   const int64_t size = x.size(dim);
-  if (size < 0) c.unsupported(c10::str("the size of dimension ", dim, ", which is split, is not fixed"));
+  if (size < 0)
+    c.unsupported(c10::str("the size of dimension ", dim, ", which is split, is not fixed"));
   return size;
 }
 
@@ -73,7 +75,8 @@ Val split_sizes(Call& c, const Sym& x, const Ints& sizes, int64_t dim) {
 Ints equal_parts(int64_t size, int64_t part) {
   Ints sizes;
   if (size == 0) return {0};
-  for (int64_t start = 0; start < size; start += part) sizes.push_back(std::min(part, size - start));
+  for (int64_t start = 0; start < size; start += part)
+    sizes.push_back(std::min(part, size - start));
   return sizes;
 }
 
@@ -96,11 +99,26 @@ Val chunk(Call& c) {
   return split_sizes(c, x, equal_parts(size, part), dim);
 }
 
+/// At places that the graph computes; only their number is known.
+Val split_at(Call& c, const Sym& x, int64_t dim, const Sym& places) {
+  const int64_t count = places.size(0);
+  if (count < 0) c.unsupported("the number of parts to split into is not fixed");
+  const Sym first = c.w.ints({0}), last = c.w.ints({std::numeric_limits<int64_t>::max()});
+  std::vector<Val> parts;
+  Sym start = first;
+  for (int64_t i = 0; i <= count; ++i) {
+    const Sym stop = i == count ? last : c.w.slice(places, 0, i, i + 1);
+    parts.emplace_back(c.w.slice(x, dim, start, stop));
+    start = stop;
+  }
+  return Val::sequence(std::move(parts));
+}
+
 Val tensor_split(Call& c) {
   const Sym x = c.tensor("input");
   const int64_t dim = c.integer("dim"), size = fixed_size(c, x, dim);
   const fx::Value& where = c.args()["indices_or_sections"];
-  if (where.contains_node()) c.unsupported("the places to split at are not fixed");
+  if (where.contains_node()) return split_at(c, x, dim, c.int_vector("indices_or_sections"));
   Ints bounds;
   if (where.is_int() || (where.is_tensor() && where.tensor().dim() == 0)) {
     const int64_t sections = where.to_int();
@@ -153,7 +171,8 @@ Val broadcast_tensors(Call& c) {
     shape = c.w.ints(*common);
   } else {  // the shape of any elementwise combination
     Sym sum = c.w.cast(tensors[0], at::kFloat);
-    for (size_t i = 1; i < tensors.size(); ++i) sum = c.w.add(sum, c.w.cast(tensors[i], at::kFloat));
+    for (size_t i = 1; i < tensors.size(); ++i)
+      sum = c.w.add(sum, c.w.cast(tensors[i], at::kFloat));
     sum.shape = common;
     shape = c.w.shape_of(sum);
   }
@@ -181,9 +200,8 @@ Val repeat(Call& c, std::string_view name) {
 
 void add_joining_converters(Converters& table) {
   table.add("cat", cat);
-  table.add("stack", [](Call& c) -> Val {
-    return stack(c, common_type(c, "tensors"), c.integer("dim"));
-  });
+  table.add("stack",
+            [](Call& c) -> Val { return stack(c, common_type(c, "tensors"), c.integer("dim")); });
   table.add("hstack", hstack);
   table.add("vstack", [](Call& c) -> Val {
     return c.w.concat(at_least(c, common_type(c, "tensors"), 2), 0);

@@ -69,22 +69,25 @@ struct Bags {
 
 Bags read_bags(Call& c) {
   GraphWriter& w = c.w;
-  const Sym index = w.cast(c.tensor("input"), at::kLong), offsets = w.cast(c.tensor("offsets"), at::kLong);
+  const Sym index = w.cast(c.tensor("input"), at::kLong),
+            offsets = w.cast(c.tensor("offsets"), at::kLong);
   Bags bags{lookup(c, index)};
   const Sym count = w.size_of(index, 0);
-  const Sym position = w.range(w.scalar(0, at::kLong), w.squeeze(count, {0}), w.scalar(1, at::kLong));
+  const Sym position =
+      w.range(w.scalar(0, at::kLong), w.squeeze(count, {0}), w.scalar(1, at::kLong));
   constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
   const bool last = c.flag("include_last_offset");
   const Sym starts = last ? w.slice(offsets, 0, 0, -1) : offsets;
-  const Sym stops = last ? w.slice(offsets, 0, 1, kEnd)
-                         : w.concat({w.slice(offsets, 0, 1, kEnd), count}, 0);
+  const Sym stops =
+      last ? w.slice(offsets, 0, 1, kEnd) : w.concat({w.slice(offsets, 0, 1, kEnd), count}, 0);
   const Sym column = w.unsqueeze(position, {0});
   bags.member = w.logic("And", w.logical_not(w.compare("Less", column, w.unsqueeze(starts, {1}))),
                         w.compare("Less", column, w.unsqueeze(stops, {1})));
   if (!c.is_none("padding_idx")) {
     const Sym weight = c.tensor("weight");
     const int64_t row = c.integer("padding_idx");
-    const Sym padded = w.compare("Equal", index, w.scalar(row < 0 ? row + weight.size(0) : row, at::kLong));
+    const Sym padded =
+        w.compare("Equal", index, w.scalar(row < 0 ? row + weight.size(0) : row, at::kLong));
     bags.member = w.logic("And", bags.member, w.unsqueeze(w.logical_not(padded), {0}));
   }
   return bags;
@@ -92,7 +95,9 @@ Bags read_bags(Call& c) {
 
 /// A bag's mean, sum or maximum over an axis of [bags, n, d].
 Sym pool_rows(Call& c, const Sym& rows, const std::string& mode) {
-  const char* const type = mode == "sum" ? "ReduceSum" : mode == "mean" ? "ReduceMean" : "ReduceMax";
+  const char* const type = mode == "sum"    ? "ReduceSum"
+                           : mode == "mean" ? "ReduceMean"
+                                            : "ReduceMax";
   return c.w.reduce(type, rows, {1}, false);
 }
 

@@ -50,10 +50,9 @@ Converter bitwise(const std::string& type) {
     const at::ScalarType dtype = bools ? at::kBool : combined_type(a, b);
     if (bools) return as_operands(c.w.logic(type, c.sym(a), c.sym(b)), a, b);
     const Sym x = c.operand(a, dtype), y = c.operand(b, dtype);
-    if (c.w.opset() >= 18)
-      return as_operands(c.w.binary("Bitwise" + type, x, y), a, b);
-    return as_operands(
-        bit_by_bit(c.w, type, c.w.cast(x, at::kLong), c.w.cast(y, at::kLong), dtype), a, b);
+    if (c.w.opset() >= 18) return as_operands(c.w.binary("Bitwise" + type, x, y), a, b);
+    return as_operands(bit_by_bit(c.w, type, c.w.cast(x, at::kLong), c.w.cast(y, at::kLong), dtype),
+                       a, b);
   };
 }
 
@@ -63,8 +62,8 @@ Val bitwise_not(Call& c) {
   const Sym x = c.sym(a);
   if (x.dtype == at::kBool && holds_tensor(a)) return c.w.logical_not(x);
   const Sym wide = c.w.cast(x, x.dtype == at::kBool ? at::kLong : computable(x.dtype));
-  return as_operands(c.w.cast(c.w.sub(c.w.neg(wide), 1.0), holds_tensor(a) ? x.dtype : at::kLong), a,
-                     a);
+  return as_operands(c.w.cast(c.w.sub(c.w.neg(wide), 1.0), holds_tensor(a) ? x.dtype : at::kLong),
+                     a, a);
 }
 
 /// Multiplication by a power of two; a shift to the right rounds down.
@@ -85,7 +84,8 @@ void add_logic_converters(Converters& table) {
   table.add("logical_and", logical("And"));
   table.add("logical_or", logical("Or"));
   table.add("logical_xor", logical("Xor"));
-  table.add("logical_not", [](Call& c) -> Val { return c.w.logical_not(truth(c, c.val("input"))); });
+  table.add("logical_not",
+            [](Call& c) -> Val { return c.w.logical_not(truth(c, c.val("input"))); });
   table.add("not", [](Call& c) {
     const Val x = c.val("input");
     return Val::number(c.w.logical_not(c.w.cast(c.scalar(x, dtype_of(x)), at::kBool)));

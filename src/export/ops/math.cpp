@@ -151,9 +151,8 @@ Val cumprod(Call& c) {
 
 void add_exponentials(Converters& table) {
   table.add("exp", float_unary("Exp"));
-  table.add("exp2", formula([](GraphWriter& w, const Sym& x) {
-              return w.pow(w.scalar_like(2.0, x), x);
-            }));
+  table.add("exp2",
+            formula([](GraphWriter& w, const Sym& x) { return w.pow(w.scalar_like(2.0, x), x); }));
   table.add("expm1", formula(expm1));
   table.add("log", float_unary("Log"));
   table.add("log2", formula([](GraphWriter& w, const Sym& x) {
@@ -176,10 +175,18 @@ void add_exponentials(Converters& table) {
 }
 
 void add_trigonometry(Converters& table) {
-  for (const auto& [name, type] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"sin", "Sin"}, {"cos", "Cos"}, {"tan", "Tan"}, {"asin", "Asin"}, {"acos", "Acos"},
-           {"atan", "Atan"}, {"sinh", "Sinh"}, {"cosh", "Cosh"}, {"asinh", "Asinh"},
-           {"acosh", "Acosh"}, {"atanh", "Atanh"}}) {
+  for (const auto& [name, type] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"sin", "Sin"},
+                                                                  {"cos", "Cos"},
+                                                                  {"tan", "Tan"},
+                                                                  {"asin", "Asin"},
+                                                                  {"acos", "Acos"},
+                                                                  {"atan", "Atan"},
+                                                                  {"sinh", "Sinh"},
+                                                                  {"cosh", "Cosh"},
+                                                                  {"asinh", "Asinh"},
+                                                                  {"acosh", "Acosh"},
+                                                                  {"atanh", "Atanh"}}) {
     table.add(name, float_unary(type));
   }
   table.add("atan2", [](Call& c) -> Val {
@@ -196,9 +203,7 @@ void add_rounding(Converters& table) {
     const Sym x = c.tensor("input");
     return at::isFloatingType(x.dtype) ? Val(truncate(c.w, x)) : c.val("input");
   });
-  table.add("frac", formula([](GraphWriter& w, const Sym& x) {
-              return w.sub(x, truncate(w, x));
-            }));
+  table.add("frac", formula([](GraphWriter& w, const Sym& x) { return w.sub(x, truncate(w, x)); }));
   table.add("round", round_decimals);
   table.add("abs", any_type("Abs"));
   table.add("sign", any_type("Sign"));

@@ -15,7 +15,8 @@ using Ints = std::vector<int64_t>;
 Converter product(const char* left, const char* right) {
   return [=](Call& c) -> Val {
     const Sym a = c.tensor(left), b = c.tensor(right);
-    const Sym found = c.w.matmul(c.w.cast(a, computable(a.dtype)), c.w.cast(b, computable(b.dtype)));
+    const Sym found =
+        c.w.matmul(c.w.cast(a, computable(a.dtype)), c.w.cast(b, computable(b.dtype)));
     return c.w.cast(found, a.dtype);
   };
 }
@@ -133,7 +134,8 @@ Val pairwise_distance(Call& c) {
 
 Val cdist(Call& c) {
   GraphWriter& w = c.w;
-  const Sym difference = w.sub(w.unsqueeze(c.tensor("x1"), {-2}), w.unsqueeze(c.tensor("x2"), {-3}));
+  const Sym difference =
+      w.sub(w.unsqueeze(c.tensor("x1"), {-2}), w.unsqueeze(c.tensor("x2"), {-3}));
   return vector_norm(w, difference, c.number("p"), {-1}, false);
 }
 
@@ -165,6 +167,11 @@ void add_matrix_converters(Converters& table) {
   table.add("outer", outer);
   table.add("kron", kron);
   table.add("einsum", einsum);
+  table.add("det", [](Call& c) -> Val {
+    const Sym x = c.tensor("input");
+    return c.w.op("Det", {x}, {}, x.dtype,
+                  Shape(x.shape->begin(), x.shape->begin() + (x.rank() - 2)));
+  });
   table.add("addmm", addmm);
   table.add("baddbmm", [](Call& c) -> Val {
     return accumulate(c, c.w.matmul(c.tensor("batch1"), c.tensor("batch2")));

@@ -58,15 +58,15 @@ Val instance_norm(Call& c) {
   const bool unbatched = spatial && x.rank() == *spatial + 1;
   if (unbatched) x = c.w.unsqueeze(x, {0});
   const bool in_module = !c.is_none("track_running_stats");
-  const bool use_input =
-      in_module ? !c.flag("track_running_stats") : c.flag("use_input_stats");
+  const bool use_input = in_module ? !c.flag("track_running_stats") : c.flag("use_input_stats");
   Sym y;
   if (!use_input && !c.is_none("running_mean")) {
     y = c.sym(running_norm(c, x));
   } else if (x.size(1) >= 0) {
     const Sym scale =
         c.is_none("weight") ? filled_channels(c, 1, x.size(1), x.dtype) : c.tensor("weight");
-    const Sym bias = c.is_none("bias") ? filled_channels(c, 0, x.size(1), x.dtype) : c.tensor("bias");
+    const Sym bias =
+        c.is_none("bias") ? filled_channels(c, 0, x.size(1), x.dtype) : c.tensor("bias");
     y = c.w.op("InstanceNormalization", {x, scale, bias}, {{"epsilon", c.number("eps")}}, x.dtype,
                x.shape);
   } else {
@@ -83,7 +83,8 @@ Val layer_norm(Call& c) {
   const auto count = static_cast<int64_t>(shape.size());
   const double eps = c.number("eps");
   if (c.w.opset() >= 17) {
-    const Sym scale = c.is_none("weight") ? c.w.constant(at::ones(shape, x.dtype)) : c.tensor("weight");
+    const Sym scale =
+        c.is_none("weight") ? c.w.constant(at::ones(shape, x.dtype)) : c.tensor("weight");
     return c.w.op("LayerNormalization", {x, scale, c.optional("bias")},
                   {{"axis", -count}, {"epsilon", eps}}, x.dtype, x.shape);
   }
@@ -100,10 +101,10 @@ Val group_norm(Call& c) {
   const Sym x = c.tensor("input");
   const int64_t groups = c.integer("num_groups");
   const Sym grouped = c.w.reshape(x, Shape{0, groups, -1});
-  const Sym normed = c.w.op("InstanceNormalization",
-                            {grouped, filled_channels(c, 1, groups, x.dtype),
-                             filled_channels(c, 0, groups, x.dtype)},
-                            {{"epsilon", c.number("eps")}}, x.dtype, grouped.shape);
+  const Sym normed = c.w.op(
+      "InstanceNormalization",
+      {grouped, filled_channels(c, 1, groups, x.dtype), filled_channels(c, 0, groups, x.dtype)},
+      {{"epsilon", c.number("eps")}}, x.dtype, grouped.shape);
   Sym y = c.w.reshape(normed, c.w.shape_of(x));
   y.shape = x.shape;
   return scale_and_shift(c, y);
@@ -113,7 +114,7 @@ Val local_response_norm(Call& c) {
   const Sym x = c.tensor("input");
   const int64_t size = c.integer("size");
   // torch counts one channel more in front for even sizes, ONNX one more behind.
-  if (size % 2 == 1) {
+  if (size % 2 == 1 && x.rank() == 4) {
     return c.w.op("LRN", {x},
                   {{"alpha", c.number("alpha")},
                    {"beta", c.number("beta")},

@@ -18,9 +18,9 @@ Sym wrap(Call& c, const Sym& x, int64_t axis, int64_t before, int64_t after) {
   std::vector<Sym> parts;
   if (before > 0) parts.push_back(c.w.slice(x, axis, -before, kEnd));
   // Negative amounts cut.
-  const Sym middle = before < 0 || after < 0
-                         ? c.w.slice(x, axis, std::max<int64_t>(0, -before), after < 0 ? after : kEnd)
-                         : x;
+  const Sym middle = before < 0 || after < 0 ? c.w.slice(x, axis, std::max<int64_t>(0, -before),
+                                                         after < 0 ? after : kEnd)
+                                             : x;
   parts.push_back(middle);
   if (after > 0) parts.push_back(c.w.slice(x, axis, 0, after));
   return c.w.concat(parts, axis);
@@ -47,13 +47,14 @@ Val pad(Call& c) {
   const Sym value = c.is_none("value") ? Sym{} : c.scalar(c.val("value"), x.dtype);
   const Val given = c.val("padding");
   if (!given.is_plain()) {  // computed amounts, from the last axis on
-    if (mode != "constant") c.unsupported("padding is computed by the graph in mode '" + mode + "'");
+    if (mode != "constant")
+      c.unsupported("padding is computed by the graph in mode '" + mode + "'");
     const Sym amounts = c.int_vector(given);
     const int64_t count = amounts.size(0) / 2;
     const Sym pairs = c.w.flip(c.w.reshape(amounts, Shape{count, 2}), 0);
     const Sym sides = c.w.transpose(pairs, {1, 0});
-    const Sym padded = c.w.pad(sides, Ints{0, x.rank() - count, 0, 0}, "constant",
-                               c.w.scalar(0, at::kLong));
+    const Sym padded =
+        c.w.pad(sides, Ints{0, x.rank() - count, 0, 0}, "constant", c.w.scalar(0, at::kLong));
     return c.w.pad(x, c.w.reshape(padded, Shape{-1}), "constant", value);
   }
   const Ints amounts =
@@ -69,8 +70,8 @@ Val pad(Call& c) {
 
 }  // namespace
 
-Sym pad_spatial(Call& c, const Sym& x, const std::vector<int64_t>& amounts,
-                const std::string& mode, const Sym& value) {
+Sym pad_spatial(Call& c, const Sym& x, const std::vector<int64_t>& amounts, const std::string& mode,
+                const Sym& value) {
   Ints pads = amounts;
   const auto axes = static_cast<int64_t>(pads.size() / 2);
   if (std::all_of(pads.begin(), pads.end(), [](int64_t p) { return p == 0; })) return x;

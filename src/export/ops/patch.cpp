@@ -47,8 +47,8 @@ Val unfold(Call& c) {
   const int64_t channels = x.size(1), height = x.size(2), width = x.size(3);
   if (channels < 0 || height < 0 || width < 0) c.unsupported("unfold needs a fixed image size");
   const at::Tensor places = p.plane_places(height, width);
-  const Sym padded = w.pad(x, {0, 0, p.padding[0], p.padding[1], 0, 0, p.padding[0], p.padding[1]},
-                           "constant");
+  const Sym padded =
+      w.pad(x, {0, 0, p.padding[0], p.padding[1], 0, 0, p.padding[0], p.padding[1]}, "constant");
   const Sym flat = w.reshape(padded, Shape{0, channels, -1});
   const Sym windows = w.gather(flat, w.constant(places), 2);  // [N, C, kernel, windows]
   const Sym columns = w.reshape(windows, Shape{0, channels * places.size(0), places.size(1)});
@@ -65,7 +65,8 @@ Sym sum_by_matrix(Call& c, const Patches& p, const Sym& x, const Ints& size) {
   matrix.scatter_(1, places.reshape({-1, 1}), 1);
   const int64_t channels = x.size(1) / places.size(0);
   const Sym flat = w.reshape(x, Shape{0, channels, places.numel()});
-  const Sym plane = w.reshape(w.matmul(flat, w.constant(matrix)), Shape{0, channels, height, width});
+  const Sym plane =
+      w.reshape(w.matmul(flat, w.constant(matrix)), Shape{0, channels, height, width});
   const Sym rows = w.slice(plane, 2, p.padding[0], p.padding[0] + size[0]);
   return w.slice(rows, 3, p.padding[1], p.padding[1] + size[1]);
 }
@@ -146,8 +147,8 @@ Sym diagonal_matrix(Call& c, const Sym& x, int64_t offset) {
   if (length < 0) c.unsupported("a diagonal matrix needs a dimension of fixed size");
   const at::Tensor mask = at::diag_embed(at::ones({length}, at::kBool), offset);
   // Element (i, j) of the diagonal comes from the entry that belongs to row i.
-  const at::Tensor source =
-      (at::arange(size, at::kLong) - std::max<int64_t>(0, -offset)).clamp(0, std::max<int64_t>(0, length - 1));
+  const at::Tensor source = (at::arange(size, at::kLong) - std::max<int64_t>(0, -offset))
+                                .clamp(0, std::max<int64_t>(0, length - 1));
   const Sym rows = w.unsqueeze(w.gather(x, w.constant(source), -1), {-1});
   return w.where(w.constant(mask), rows, w.scalar_like(0, x));
 }
@@ -165,7 +166,8 @@ Val diag_embed(Call& c) {
   const Sym matrix = diagonal_matrix(c, x, offset);
   Ints order;
   int64_t next = 0;
-  for (int64_t i = 0; i < rank; ++i) order.push_back(i == dim1 ? rank - 2 : i == dim2 ? rank - 1 : next++);
+  for (int64_t i = 0; i < rank; ++i)
+    order.push_back(i == dim1 ? rank - 2 : i == dim2 ? rank - 1 : next++);
   return c.w.transpose(matrix, order);
 }
 
@@ -176,7 +178,8 @@ void add_patch_converters(Converters& table) {
   table.add("fold", fold);
   table.add("unfold_dim", unfold_dim);
   table.add("diagonal", [](Call& c) -> Val {
-    return diagonal(c, c.tensor("input"), c.integer("offset"), c.integer("dim1"), c.integer("dim2"));
+    return diagonal(c, c.tensor("input"), c.integer("offset"), c.integer("dim1"),
+                    c.integer("dim2"));
   });
   table.add("diag", [](Call& c) -> Val {
     const Sym x = c.tensor("input");

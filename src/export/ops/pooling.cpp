@@ -56,7 +56,8 @@ std::optional<Ints> ends_for(const Sym& x, const Window& w) {
     if (!w.ceil_mode) continue;
     if (size < 0) return std::nullopt;
     const int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
-    const int64_t needed = (pooled_size(w, i, size) - 1) * w.stride[i] + reach - size - w.padding[i];
+    const int64_t needed =
+        (pooled_size(w, i, size) - 1) * w.stride[i] + reach - size - w.padding[i];
     ends[i] = std::max(ends[i], needed);
   }
   return ends;
@@ -161,9 +162,10 @@ Val max_unpool(Call& c) {
   GraphWriter& w = c.w;
   const Sym leading = w.slice(w.shape_of(x), 0, 0, 2);
   const Sym plane = w.filled(w.concat({leading, w.ints({volume(size)})}, 0), 0.0, x.dtype);
-  const Sym flat_x = w.reshape(x, Shape{0, 0, -1}), flat_indices = w.reshape(indices, Shape{0, 0, -1});
-  const Sym full = w.scatter_elements({plane.name, x.dtype, Shape{x.size(0), x.size(1), volume(size)}},
-                                      flat_indices, flat_x, 2);
+  const Sym flat_x = w.reshape(x, Shape{0, 0, -1}),
+            flat_indices = w.reshape(indices, Shape{0, 0, -1});
+  const Sym full = w.scatter_elements(
+      {plane.name, x.dtype, Shape{x.size(0), x.size(1), volume(size)}}, flat_indices, flat_x, 2);
   return unbatched(c, w.reshape(full, joined({0, 0}, size)), given);
 }
 

@@ -96,7 +96,8 @@ Val fold(Call& c, const std::string& type) {
   Val total = c.val("start");
   for (const Val& item : elements(c, c.val("values"))) {
     const bool first = total.is_plain() && total.plain.is_number() &&
-                       total.plain.to_double() == (type == "Add" ? 0.0 : 1.0) && total.plain.is_int();
+                       total.plain.to_double() == (type == "Add" ? 0.0 : 1.0) &&
+                       total.plain.is_int();
     total = first ? item : combine(c, type, total, item);
   }
   return total;
@@ -130,15 +131,19 @@ Val is_same(Call& c, bool negated) {
 }
 
 void add_math_module(Converters& table) {
-  for (const auto& [name, type] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"math.sqrt", "Sqrt"}, {"math.exp", "Exp"}, {"math.log", "Log"}, {"math.sin", "Sin"},
-           {"math.cos", "Cos"}, {"math.tanh", "Tanh"}}) {
+  for (const auto& [name, type] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"math.sqrt", "Sqrt"},
+                                                                  {"math.exp", "Exp"},
+                                                                  {"math.log", "Log"},
+                                                                  {"math.sin", "Sin"},
+                                                                  {"math.cos", "Cos"},
+                                                                  {"math.tanh", "Tanh"}}) {
     table.add(name, [type = std::string(type)](Call& c) {
       return Val::number(c.w.unary(type, c.scalar(c.val("input"), at::kDouble)));
     });
   }
-  for (const auto& [name, base] :
-       std::initializer_list<std::pair<const char*, double>>{{"math.log2", 2.0}, {"math.log10", 10.0}}) {
+  for (const auto& [name, base] : std::initializer_list<std::pair<const char*, double>>{
+           {"math.log2", 2.0}, {"math.log10", 10.0}}) {
     table.add(name, [base = base](Call& c) {
       const Sym x = c.scalar(c.val("input"), at::kDouble);
       return Val::number(c.w.div(c.w.unary("Log", x), std::log(base)));
@@ -174,9 +179,8 @@ void add_python_converters(Converters& table) {
   table.add("bool", [](Call& c) { return python_number(c, at::kBool); });
   table.add("tuple", [](Call& c) { return Val::sequence(elements(c, c.val("input"))); });
   table.add("list", [](Call& c) { return Val::sequence(elements(c, c.val("input")), true); });
-  table.add("range", [](Call& c) -> Val {
-    c.unsupported("range() over a number that is not fixed");
-  });
+  table.add("range",
+            [](Call& c) -> Val { c.unsupported("range() over a number that is not fixed"); });
   table.add("builtin_max", [](Call& c) { return pick(c, true); });
   table.add("builtin_min", [](Call& c) { return pick(c, false); });
   table.add("builtin_sum", [](Call& c) { return fold(c, "Add"); });

@@ -11,7 +11,8 @@ namespace {
 /// Random numbers in the shape of `like`, uniform in [0, 1) or normal.
 Sym random_like(Call& c, const Sym& like, bool normal, at::ScalarType dtype) {
   const Attrs attrs = {{"dtype", int64_t{io::onnx_type_of(dtype)}}};
-  return c.w.op(normal ? "RandomNormalLike" : "RandomUniformLike", {like}, attrs, dtype, like.shape);
+  return c.w.op(normal ? "RandomNormalLike" : "RandomUniformLike", {like}, attrs, dtype,
+                like.shape);
 }
 
 Converter sized(bool normal) {

@@ -40,8 +40,8 @@ Sym reorder(GraphWriter& w, const Sym& x, const Ints& gates) {
 
 /// [directions, ...] from one tensor per direction.
 Sym stack(GraphWriter& w, const std::vector<Sym>& parts) {
-  const bool known = std::all_of(parts.begin(), parts.end(),
-                                 [](const Sym& p) { return p.constant.defined(); });
+  const bool known =
+      std::all_of(parts.begin(), parts.end(), [](const Sym& p) { return p.constant.defined(); });
   if (known) {
     std::vector<at::Tensor> tensors;
     for (const Sym& part : parts) tensors.push_back(part.constant);

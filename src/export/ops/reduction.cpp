@@ -102,7 +102,9 @@ Moments moments(Call& c) {
 Converter spread(bool root, bool with_mean) {
   return [=](Call& c) -> Val {
     const Moments m = moments(c);
-    const auto finish = [&](const Sym& x) { return c.flag("keepdim") ? x : c.w.squeeze(x, m.axes); };
+    const auto finish = [&](const Sym& x) {
+      return c.flag("keepdim") ? x : c.w.squeeze(x, m.axes);
+    };
     const Sym first = finish(root ? c.w.unary("Sqrt", m.variance) : m.variance);
     return with_mean ? Val::sequence({first, finish(m.mean)}) : Val(first);
   };

@@ -24,10 +24,7 @@ Attrs resize_attributes(Call& c) {
   }
   attrs.emplace_back("coordinate_transformation_mode", align ? "align_corners" : "half_pixel");
   attrs.emplace_back("mode", mode == "bicubic" ? "cubic" : "linear");
-  if (mode == "bicubic") attrs.emplace_back("cubic_coeff_a", c.flag("antialias") ? -0.5 : -0.75);
-  if (!c.flag("antialias")) return attrs;
-  if (c.w.opset() < 18) c.unsupported("antialias needs opset 18 or newer");
-  attrs.emplace_back("antialias", 1);
+  if (mode == "bicubic") attrs.emplace_back("cubic_coeff_a", -0.75);
   return attrs;
 }
 
@@ -53,7 +50,8 @@ Sym target_sizes(Call& c, const Sym& x) {
   for (size_t i = 0; i < axes; ++i) {
     const auto dim = static_cast<int64_t>(i) + 2;
     if (x.size(dim) >= 0) {
-      sizes.push_back(w.ints({static_cast<int64_t>(std::floor(static_cast<double>(x.size(dim)) * factors[i]))}));
+      sizes.push_back(w.ints(
+          {static_cast<int64_t>(std::floor(static_cast<double>(x.size(dim)) * factors[i]))}));
       continue;
     }
     const Sym scaled = w.mul(w.cast(w.size_of(x, dim), at::kFloat), factors[i]);
@@ -65,11 +63,40 @@ Sym target_sizes(Call& c, const Sym& x) {
 Shape resized(const Sym& x, const Sym& sizes) {
   Shape shape = *x.shape;
   for (size_t i = 2; i < shape.size(); ++i) {
-    shape[i] = sizes.constant.defined()
-                   ? sizes.constant.data_ptr<int64_t>()[i - 2]
-                   : int64_t{-1};
+    shape[i] = sizes.constant.defined() ? sizes.constant.data_ptr<int64_t>()[i - 2] : int64_t{-1};
   }
   return shape;
+}
+
+/// What an antialiased resize does along one axis: [in, out].
+at::Tensor antialias_matrix(const std::string& mode, int64_t in, int64_t out, bool align,
+                            c10::optional<double> factor, at::ScalarType dtype) {
+  // The identity, resized along its rows only.
+  const at::Tensor rows = at::eye(in, at::kFloat).reshape({1, 1, in, in});
+  const at::Tensor found =
+      mode == "bicubic" ? at::_upsample_bicubic2d_aa(rows, {out, in}, align, factor, c10::nullopt)
+                        : at::_upsample_bilinear2d_aa(rows, {out, in}, align, factor, c10::nullopt);
+  return found.reshape({out, in}).t().contiguous().to(dtype);
+}
+
+/// ONNX Runtime's antialiasing has other weights than torch's; with fixed sizes both axes are
+/// products with constant matrices.
+Sym antialiased(Call& c, const Sym& x, const Sym& sizes) {
+  const bool fixed = x.size(2) >= 0 && x.size(3) >= 0 && sizes.constant.defined();
+  if (!fixed) c.unsupported("antialias needs fixed sizes");
+  const bool align = !c.is_none("align_corners") && c.flag("align_corners");
+  const bool recompute = !c.is_none("recompute_scale_factor") && c.flag("recompute_scale_factor");
+  Sym y = x;
+  for (int64_t axis : {2, 3}) {
+    c10::optional<double> factor;
+    if (!c.is_none("scale_factor") && !recompute)
+      factor = factors_of(c, 2)[static_cast<size_t>(axis - 2)];
+    const int64_t out = sizes.constant.data_ptr<int64_t>()[axis - 2];
+    const Sym matrix =
+        c.w.constant(antialias_matrix(c.text("mode"), x.size(axis), out, align, factor, x.dtype));
+    y = c.w.swap(c.w.matmul(c.w.swap(y, axis, -1), matrix), axis, -1);
+  }
+  return y;
 }
 
 /// With factors torch places the samples by the factor itself, with sizes by their ratio.
@@ -84,6 +111,7 @@ Val interpolate(Call& c) {
     const int64_t* first = sizes.constant.data_ptr<int64_t>();
     return adaptive_average(c, x, Ints(first, first + axes));
   }
+  if (c.flag("antialias")) return antialiased(c, x, sizes);
   const Attrs attrs = resize_attributes(c);
   const Shape shape = resized(x, sizes);
   const bool recompute = !c.is_none("recompute_scale_factor") && c.flag("recompute_scale_factor");
@@ -112,8 +140,8 @@ Val pixel_shuffle(Call& c) {
   const Sym batch = x.rank() == 3 ? c.w.unsqueeze(x, {0}) : x;
   Shape batched = shape;
   if (x.rank() == 3) batched.insert(batched.begin(), 1);
-  const Sym y = c.w.op("DepthToSpace", {batch}, {{"blocksize", factor}, {"mode", "CRD"}}, x.dtype,
-                       batched);
+  const Sym y =
+      c.w.op("DepthToSpace", {batch}, {{"blocksize", factor}, {"mode", "CRD"}}, x.dtype, batched);
   return x.rank() == 3 ? c.w.squeeze(y, {0}) : y;
 }
 

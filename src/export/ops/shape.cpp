@@ -32,7 +32,8 @@ Sym target_shape(Call& c, const Val& shape) {
 Val reshape(Call& c, std::string_view argument) {
   const Sym x = c.tensor("input");
   const Val shape = c.val(argument);
-  const bool single = shape.is_plain() && shape.plain.is_sequence() && shape.plain.items().size() == 1 &&
+  const bool single = shape.is_plain() && shape.plain.is_sequence() &&
+                      shape.plain.items().size() == 1 &&
                       shape.plain.items()[0].is<at::ScalarType>();
   if (single) c.unsupported("looking at the bytes of a tensor as another type has no ONNX form");
   return c.w.reshape(x, target_shape(c, shape));
@@ -76,7 +77,8 @@ Val unflatten(Call& c) {
   std::vector<Sym> sizes;
   for (int64_t i = 0; i < x.rank(); ++i)
     sizes.push_back(i == dim ? c.int_vector("unflattened_size") : c.w.size_of(x, i));
-  const bool fixed = std::all_of(sizes.begin(), sizes.end(), [](const Sym& s) { return s.constant.defined(); });
+  const bool fixed =
+      std::all_of(sizes.begin(), sizes.end(), [](const Sym& s) { return s.constant.defined(); });
   if (!fixed) return c.w.reshape(x, c.w.concat(sizes, 0));
   std::vector<at::Tensor> parts;
   for (const Sym& size : sizes) parts.push_back(size.constant);
