@@ -101,8 +101,9 @@ TEST(OnnxOperators, AreWrittenInTheFormOfTheOpset) {
       {"onnx.ReduceSum(%x, [1], 0)", 11, "y = ReduceSum(x)\n"},
       {"onnx.ReduceSum(%x, [1], 0)", 13, "y = ReduceSum(x, y/constant)\n"},
       {"onnx.Squeeze(%x)", 13, "y = Squeeze(x)\n"},
-      {"onnx.QuantizeLinear(%x, tensor(0.5), tensor([3], dtype=torch.int8))", 13,
-       "y = QuantizeLinear(x, y/constant, y/constant_1)\n"},
+      {"onnx.QuantizeLinear(%x, tensor(0.5, dtype=torch.float32), tensor(3, "
+       "dtype=torch.int8))",
+       13, "y = QuantizeLinear(x, y/constant, y/constant_1)\n"},
   };
   for (const OnnxCase& c : cases) {
     const auto module = parse_module(c10::str("%x = input()\n%y = ", c.call, "\nreturn %y\n"));
