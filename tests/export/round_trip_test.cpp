@@ -22,22 +22,21 @@ TEST_P(RoundTrip, GivesTheSameResults) {
   const auto module = fx::Tracer().trace(*example.model);
   const Tensors expected = run_reference(*module, example.inputs);
   const Tensors inputs = {example.inputs.at(0).tensor()};
-  for (const int64_t opset : {11, 13, 17}) {
+  const std::string input = module->graph().placeholders()[0]->target();
+  for (const auto& [first, second] : {std::pair{11, 21}, std::pair{17, 13}}) {
     const auto path = dir / "model.onnx";
     export_onnx(
         *module, path,
-        {.opset = opset, .inputs = example.inputs, .dynamic_axes = {{"x", {{0, "batch"}}}}});
+        {.opset = first, .inputs = example.inputs, .dynamic_axes = {{input, {{0, "batch"}}}}});
     const auto imported = frontends::import_onnx(path);
     const Tensors again = run_reference(*imported, {inputs[0]});
     ASSERT_EQ(again.size(), expected.size());
     for (size_t i = 0; i < again.size(); ++i)
       EXPECT_TRUE(at::allclose(again[i], expected[i], 1e-4, 1e-4)) << "result " << i;
-    for (const int64_t other : {11, 13, 17, 21}) {
-      queue.add(c10::str(GetParam(), " from opset ", opset, " to ", other),
-                to_onnx(*imported, {.opset = other}), inputs, expected);
-    }
+    queue.add(c10::str(GetParam(), " from opset ", first, " to ", second),
+              to_onnx(*imported, {.opset = second}), inputs, expected);
   }
-  queue.run();
+  EXPECT_EQ(queue.run(), 2U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, RoundTrip,
