@@ -1,6 +1,7 @@
 #include "sparsebit/export/onnx.h"
 
 #include "export/exporter.h"
+#include "export/onnx_schema.h"
 
 #include "sparsebit/core/error.h"
 
@@ -12,11 +13,6 @@
 
 namespace sparsebit::exports {
 namespace {
-
-/// The newest opset that the linked onnx library knows.
-int64_t newest_checkable_opset() {
-  return onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at("").second;
-}
 
 /// The version of the file format that came with an opset.
 int64_t ir_version(int64_t opset) {
@@ -93,7 +89,7 @@ onnx::ModelProto to_onnx(const fx::GraphModule& module, const OnnxExportOptions&
     import.set_version(version);
   }
   const bool checkable =
-      options.opset <= newest_checkable_opset() && !exporter.carries_unknown_operators();
+      options.opset <= newest_schema_opset() && !exporter.carries_unknown_operators();
   if (checkable) check(model);
   return model;
 }

@@ -1,8 +1,8 @@
-// Operators that only ONNX has: those of our table in the form of the wanted opset, and those
-// nobody knows as they came.
+// Operators nobody knows are written as they came.
 
 #include "export/carried.h"
 #include "export/exporter.h"
+#include "export/onnx_schema.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/io/onnx_tensor.h"
@@ -19,132 +19,6 @@ namespace {
 
 using fx::Node;
 using fx::Value;
-
-int64_t newest_schema_opset() {
-  return onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at("").second;
-}
-
-/// Null when the linked onnx library does not know the operator.
-const onnx::OpSchema* schema_of(const std::string& type, int64_t opset) {
-  const int64_t known = std::min(opset, newest_schema_opset());
-  return onnx::OpSchemaRegistry::Schema(type, static_cast<int>(known), "");
-}
-
-/// Attributes that became inputs in opsets newer than the linked library.
-bool became_input(const std::string& type, const std::string& name, int64_t opset) {
-  const bool axes = name == "axes" && (type.starts_with("Reduce") || type == "Pad");
-  return (axes && opset >= 18) || (type == "DFT" && name == "axis" && opset >= 20);
-}
-
-/// Where an argument of our table's operator goes.
-enum class Place { Input, Attribute, Nowhere };
-
-/// The signature of an ONNX operator in one opset.
-class Signature {
- public:
-  Signature(std::string type, int64_t opset)
-      : type_(std::move(type)), opset_(opset), schema_(schema_of(type_, opset)) {}
-
-  /// Our schema lists ONNX's inputs first, in order, under their newest names.
-  Place place_of(size_t index, const std::string& name, const Value& value) const {
-    if (became_input(type_, name, opset_)) return Place::Input;
-    if (!schema_) return holds_values(value) ? Place::Input : Place::Attribute;
-    if (schema_->attributes().contains(name)) return Place::Attribute;
-    for (const auto& input : schema_->inputs()) {
-      if (input.GetName() == name) return Place::Input;
-    }
-    const bool renamed = index < schema_->inputs().size();
-    if (renamed) return Place::Input;
-    return opset_ > newest_schema_opset() ? Place::Attribute : Place::Nowhere;
-  }
-
-  /// The group of inputs of one type that an input belongs to.
-  std::string type_group(size_t input) const {
-    if (!schema_ || schema_->inputs().empty()) return "";
-    return schema_->inputs()[std::min(input, schema_->inputs().size() - 1)].GetTypeStr();
-  }
-
- private:
-  static bool holds_values(const Value& value) {
-    return value.is_tensor() || value.contains_node();
-  }
-
-  std::string type_;
-  int64_t opset_;
-  const onnx::OpSchema* schema_;
-};
-
-Attr to_attribute(const std::string& name, const Value& value) {
-  if (value.is_string()) return {name, Attr::Content(value.string())};
-  if (value.is_double()) return {name, value.to_double()};
-  if (value.is_tensor()) return {name, Attr::Content(value.tensor())};
-  if (!value.is_sequence()) return {name, value.to_int()};
-  const std::vector<Value>& items = value.items();
-  const bool real =
-      std::any_of(items.begin(), items.end(), [](const Value& v) { return v.is_double(); });
-  if (!real) return {name, Attr::Content(value.ints())};
-  std::vector<double> numbers;
-  for (const Value& item : items) numbers.push_back(item.to_double());
-  return {name, Attr::Content(numbers)};
-}
-
-/// An input that is a plain number or list in our graph. Numbers take the type of the tensors that
-/// must have the same one.
-Sym plain_input(Call& c, const Val& value, at::ScalarType dtype) {
-  if (holds_tensor(value) || value.is_number()) return c.sym(value);
-  const bool list = value.is_sequence() || value.plain.is_sequence();
-  if (!list) {
-    const bool given = dtype != at::ScalarType::Undefined;
-    const at::ScalarType own = dtype_of(value) == at::kDouble ? at::kFloat : dtype_of(value);
-    return c.scalar(value, given ? dtype : own);
-  }
-  const bool real =
-      value.is_plain() && !value.plain.items().empty() && value.plain.items()[0].is_double();
-  if (!real) return c.int_vector(value);
-  std::vector<float> numbers;
-  for (const Value& item : value.plain.items())
-    numbers.push_back(static_cast<float>(item.to_double()));
-  return c.w.constant(at::tensor(numbers));
-}
-
-struct Operands {
-  std::vector<Sym> inputs;
-  Attrs attributes;
-};
-
-Operands read_operands(Call& c, const std::string& type) {
-  const Signature signature(type, c.w.opset());
-  const auto& parameters = c.args().schema().parameters();
-  std::vector<Val> values;
-  Operands operands;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const Value& value = c.args().values()[i];
-    const bool is_default =
-        parameters[i].default_value && value.same_as(*parameters[i].default_value);
-    const Place place = signature.place_of(i, parameters[i].name, value);
-    if (place == Place::Input) {
-      values.push_back(c.val(parameters[i].name));
-    } else if (!is_default && !value.is_none()) {
-      if (place == Place::Nowhere || value.contains_node()) {
-        c.unsupported(c10::str(
-            "argument '", parameters[i].name, "' of ", type,
-            place == Place::Nowhere ? " needs a newer opset than " : " must be fixed in opset ",
-            c.w.opset()));
-      }
-      operands.attributes.push_back(to_attribute(parameters[i].name, value));
-    }
-  }
-  std::map<std::string, at::ScalarType> groups;
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (holds_tensor(values[i])) groups.emplace(signature.type_group(i), dtype_of(values[i]));
-  }
-  for (size_t i = 0; i < values.size(); ++i) {
-    const auto group = groups.find(signature.type_group(i));
-    const at::ScalarType dtype = group == groups.end() ? at::ScalarType::Undefined : group->second;
-    operands.inputs.push_back(values[i].is_none() ? Sym{} : plain_input(c, values[i], dtype));
-  }
-  return operands;
-}
 
 onnx::ValueInfoProto info_of(const Sym& sym) {
   onnx::ValueInfoProto info;
@@ -199,25 +73,7 @@ void infer_results(const onnx::NodeProto& node, const std::vector<Sym>& inputs, 
   }
 }
 
-Val results(std::vector<Sym> outputs, bool several) {
-  if (!several) return outputs[0];
-  std::vector<Val> items(outputs.begin(), outputs.end());
-  return Val::sequence(std::move(items));
-}
-
 }  // namespace
-
-/// An operator of the table that is spelled onnx.Name.
-Val Exporter::write_onnx_operator(const Node& node, const fx::OperatorCall& call) {
-  const std::string type = call.op->name.substr(std::string("onnx.").size());
-  Call view(node, call.args, writer_, *this);
-  const Operands operands = read_operands(view, type);
-  const Fact* fact = facts_.find(node);
-  const size_t items = fact ? fact->items.size() : 0;
-  return results(
-      writer_.emit(type, operands.inputs, operands.attributes, std::max<size_t>(items, 1)),
-      items > 0);
-}
 
 Val Exporter::carry_through(const Node& node) {
   std::vector<Sym> inputs;
@@ -241,7 +97,7 @@ Val Exporter::carry_through(const Node& node) {
   const bool known_rules = proto.domain().empty() && writer_.opset() <= newest_schema_opset();
   if (known_rules) infer_results(proto, inputs, writer_.opset(), outputs);
   writer_.append(std::move(proto));
-  return results(std::move(outputs), count != 1);
+  return as_value(std::move(outputs), count != 1);
 }
 
 Sym Exporter::carried_input(const Node& node, const Value& value) {

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "export/sym.h"
+
+#include <onnx/defs/schema.h>
+
+#include <string>
+#include <vector>
+
+namespace sparsebit::exports {
+
+/// The newest opset that the linked onnx library knows.
+int64_t newest_schema_opset();
+
+/// ONNX's own description of an operator of the default domain, as it was in an opset or in the
+/// newest one known; null when the linked library does not know it.
+const onnx::OpSchema* schema_of(const std::string& type, int64_t opset);
+
+/// One result, or a tuple of several.
+Val as_value(std::vector<Sym> outputs, bool several);
+
+}  // namespace sparsebit::exports
