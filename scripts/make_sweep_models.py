@@ -5,10 +5,10 @@ usage: make_sweep_models.py --list
        make_sweep_models.py NAME FOLDER [--check COMMAND]
 
 Writes input.npy, expected0.npy, ... and one file per form into FOLDER. Weights are random with a
-fixed seed; batch norm statistics are those of random inputs, so that values neither vanish nor
-explode. For each form one line of JSON is printed. With --check, COMMAND is run with the file, the
-input and the folder as arguments, its line of JSON is added, and the file is deleted: the files of
-one architecture may take ten gigabytes.
+fixed seed; batch norm statistics are chosen so that values neither vanish nor explode. For each
+form one line of JSON is printed. With --check, COMMAND is run with the file, the input and the
+folder as arguments, its line of JSON is added, and the file is deleted: the files of one
+architecture may take ten gigabytes.
 """
 
 import argparse
@@ -71,19 +71,27 @@ def build(name: str) -> torch.nn.Module:
 
 
 def settle(model: torch.nn.Module, size: int) -> None:
-    """Gives batch norms random weights, and the statistics of random inputs."""
+    """Gives batch norms random weights and statistics that keep values at a common scale.
+
+    The variance is that of the whole layer around zero, and means are small. True statistics of
+    random features would divide the near-zero difference of large numbers by its own size, channel
+    by channel, and so amplify rounding errors from layer to layer: float and double would differ
+    by more than the tolerance of the comparison.
+    """
+    def measure(norm: torch.nn.BatchNorm2d, inputs: tuple[torch.Tensor]) -> None:
+        square = inputs[0].square().mean() * torch.empty_like(norm.bias).uniform_(0.8, 1.2) + 1e-6
+        norm.running_var.copy_(square)
+        norm.running_mean.copy_(0.1 * torch.randn_like(square) * square.sqrt())
+
     norms = [m for m in model.modules() if isinstance(m, torch.nn.BatchNorm2d)]
-    if not norms:
-        return
     for norm in norms:
         torch.nn.init.uniform_(norm.weight, 0.8, 1.2)
         torch.nn.init.normal_(norm.bias, 0, 0.1)
-        norm.momentum = None  # the average of all batches
-    model.train()
-    for _ in range(2):
-        model(torch.randn(8 if size < 128 else 4, 3, size, size))
-    for norm in norms:
-        norm.momentum = 0.1
+    hooks = [norm.register_forward_pre_hook(measure) for norm in norms]
+    model.eval()
+    model(torch.randn(4, 3, size, size))
+    for hook in hooks:
+        hook.remove()
 
 
 def tensors_of(value) -> list[torch.Tensor]:
@@ -125,7 +133,6 @@ def make_model(name: str, folder: pathlib.Path, command: str | None) -> None:
     model = build(name)
     with torch.no_grad():
         settle(model, size)
-        model.eval()
         x = torch.randn(BATCH, 3, size, size, generator=torch.Generator().manual_seed(SEED))
         expected = tensors_of(model(x))
     numpy.save(folder / "input.npy", x.numpy())
