@@ -14,7 +14,8 @@
 namespace sparsebit::io {
 namespace {
 
-constexpr int64_t kAlignment = 64;  // of weights in a data file, so that they can be used in place
+constexpr int64_t kDataAlignment =
+    64;                             // of weights in a data file, so that they can be used in place
 constexpr size_t kSmallest = 1024;  // bytes; smaller weights stay in the model itself
 
 /// Protobuf prints its own complaints otherwise; ours say more and go where the caller wants them.
@@ -65,8 +66,8 @@ void check_names(const onnx::GraphProto& graph, const std::string& where) {
 
 void move_to_data_file(onnx::TensorProto& tensor, const std::string& location, int64_t& position,
                        std::ostream& out) {
-  static const std::array<char, kAlignment> zeros{};
-  const int64_t offset = (position + kAlignment - 1) / kAlignment * kAlignment;
+  static const std::array<char, kDataAlignment> zeros{};
+  const int64_t offset = (position + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
   out.write(zeros.data(), offset - position);
   const std::unique_ptr<std::string> bytes(tensor.release_raw_data());
   out.write(bytes->data(), static_cast<std::streamsize>(bytes->size()));

@@ -65,6 +65,12 @@ at::Tensor unpack_four_bits(const uint8_t* packed, const Layout& layout) {
   return result;
 }
 
+/// Whether a tensor can use the bytes as they are.
+bool fits_in_place(const TensorProto& proto, const Layout& layout, const char* data) {
+  const bool aligned = reinterpret_cast<uintptr_t>(data) % c10::elementSize(layout.dtype) == 0;
+  return aligned && layout.dtype != at::kBool && !is_four_bit(proto.data_type());
+}
+
 /// @param keep_alive  owns `data`; the tensor uses the bytes in place when they are aligned.
 template <class Owner>
 at::Tensor from_bytes(const TensorProto& proto, const Layout& layout, char* data,
@@ -75,8 +81,7 @@ at::Tensor from_bytes(const TensorProto& proto, const Layout& layout, char* data
   if (layout.dtype == at::kBool) {  // a byte of 2 would be undefined behaviour
     return at::from_blob(data, layout.shape, at::kByte).ne(0);
   }
-  const size_t item = c10::elementSize(layout.dtype);
-  if (reinterpret_cast<uintptr_t>(data) % item != 0 || layout.count == 0) {
+  if (!fits_in_place(proto, layout, data) || layout.count == 0) {
     at::Tensor copy = at::empty(layout.shape, layout.dtype);
     std::memcpy(copy.data_ptr(), data, static_cast<size_t>(layout.bytes));
     return copy;
@@ -110,6 +115,9 @@ at::Tensor from_external(const TensorProto& proto, const Layout& layout, Externa
   // Without a length the tensor's own size counts; what follows belongs to others.
   const int64_t available = length.value_or(std::min(size - offset, layout.bytes));
   check_size(proto, layout, static_cast<size_t>(available));
+  if (!fits_in_place(proto, layout, file->data() + offset)) {
+    external.note_copy(layout.count * static_cast<int64_t>(c10::elementSize(layout.dtype)));
+  }
   return from_bytes(proto, layout, file->data() + offset, file);
 }
 
@@ -231,6 +239,14 @@ std::shared_ptr<MappedFile> ExternalData::open(const std::string& location) {
                   "' is not a regular file");
   file = std::make_shared<MappedFile>(target);
   return file;
+}
+
+void ExternalData::note_copy(int64_t bytes) {
+  int64_t size = 0;
+  for (const auto& [location, file] : files_) size += static_cast<int64_t>(file->size());
+  copied_ += bytes;
+  SPARSEBIT_CHECK(copied_ <= 2 * size, InvalidModel,
+                  "the model's tensors take more from its external data than there is");
 }
 
 at::Tensor take_tensor(TensorProto& proto, ExternalData& external) {

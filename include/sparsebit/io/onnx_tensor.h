@@ -31,10 +31,14 @@ class ExternalData {
 
   /// The file at `location`, which must not leave the model's folder. Throws InvalidModel or Io.
   std::shared_ptr<MappedFile> open(const std::string& location);
+  /// Notes that a tensor could not use the file's bytes in place. Throws InvalidModel when many
+  /// tensors copy the same bytes: memory must stay in proportion to the files.
+  void note_copy(int64_t bytes);
 
  private:
   std::filesystem::path folder_;
   std::map<std::string, std::shared_ptr<MappedFile>> files_;
+  int64_t copied_ = 0;
 };
 
 /// The tensor a message describes. Takes over the message's bytes where it can: `proto` has no data

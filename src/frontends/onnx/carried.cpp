@@ -5,43 +5,52 @@
 
 #include "sparsebit/core/error.h"
 
-#include <set>
+#include <unordered_set>
 
 namespace sparsebit::frontends {
 namespace {
 
 using fx::Value;
 
-void collect_captures(const onnx::GraphProto& graph, std::set<std::string> inner,
-                      std::vector<std::string>& captured);
-
-void collect_captures(const onnx::NodeProto& node, const std::set<std::string>& inner,
-                      std::vector<std::string>& captured) {
-  for (const onnx::AttributeProto& attribute : node.attribute()) {
-    if (attribute.has_g()) collect_captures(attribute.g(), inner, captured);
-    for (const onnx::GraphProto& graph : attribute.graphs()) {
-      collect_captures(graph, inner, captured);
+/// Walks the subgraphs of a node and notes names that none of them defines.
+class CaptureFinder {
+ public:
+  void visit(const onnx::NodeProto& node) {
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (attribute.has_g()) visit(attribute.g());
+      for (const onnx::GraphProto& graph : attribute.graphs()) visit(graph);
     }
   }
-}
 
-/// @param inner  names defined by the graphs around this one, up to the node.
-void collect_captures(const onnx::GraphProto& graph, std::set<std::string> inner,
-                      std::vector<std::string>& captured) {
-  const auto use = [&](const std::string& name) {
-    const bool known = std::find(captured.begin(), captured.end(), name) != captured.end();
-    if (!name.empty() && !inner.contains(name) && !known) captured.push_back(name);
-  };
-  for (const auto& input : graph.input()) inner.insert(input.name());
-  for (const auto& tensor : graph.initializer()) inner.insert(tensor.name());
-  for (const auto& tensor : graph.sparse_initializer()) inner.insert(tensor.values().name());
-  for (const onnx::NodeProto& node : graph.node()) {
-    for (const std::string& name : node.input()) use(name);
-    collect_captures(node, inner, captured);
-    inner.insert(node.output().begin(), node.output().end());
+  std::vector<std::string> take() { return std::move(captured_); }
+
+ private:
+  void visit(const onnx::GraphProto& graph) {
+    std::vector<std::string> defined_here;
+    const auto define = [&](const std::string& name) {
+      if (inner_.insert(name).second) defined_here.push_back(name);
+    };
+    for (const auto& input : graph.input()) define(input.name());
+    for (const auto& tensor : graph.initializer()) define(tensor.name());
+    for (const auto& tensor : graph.sparse_initializer()) define(tensor.values().name());
+    for (const onnx::NodeProto& node : graph.node()) {
+      for (const std::string& name : node.input()) use(name);
+      visit(node);
+      for (const std::string& name : node.output()) define(name);
+    }
+    for (const auto& output : graph.output()) use(output.name());
+    for (const std::string& name : defined_here) inner_.erase(name);
   }
-  for (const auto& output : graph.output()) use(output.name());
-}
+
+  void use(const std::string& name) {
+    if (name.empty() || inner_.contains(name)) return;
+    if (seen_.insert(name).second) captured_.push_back(name);
+  }
+
+  std::unordered_set<std::string> inner_;  // defined by the graphs around the current place
+  std::unordered_set<std::string> seen_;
+  std::vector<std::string> captured_;
+};
 
 std::string target_of(const onnx::NodeProto& node) {
   const bool is_default = node.domain().empty() || node.domain() == "ai.onnx";
@@ -51,9 +60,9 @@ std::string target_of(const onnx::NodeProto& node) {
 }  // namespace
 
 std::vector<std::string> captured_names(const onnx::NodeProto& node) {
-  std::vector<std::string> captured;
-  collect_captures(node, {}, captured);
-  return captured;
+  CaptureFinder finder;
+  finder.visit(node);
+  return finder.take();
 }
 
 void carry_unchanged(GraphBuilder& builder, const onnx::NodeProto& node, int64_t opset,

@@ -16,8 +16,10 @@ using fx::Value;
 namespace {
 
 /// Results of constants up to this many elements are computed whatever the operator: shapes, masks
-/// and scales. Two of these can make at most a million elements between them.
+/// and scales.
 constexpr int64_t kSmallConstant = 1024;
+/// What operators can make of several constants at most, each element meeting each.
+constexpr int64_t kLargestProduct = 1 << 20;
 
 /// Functions whose result has at most as many elements as their inputs together.
 bool never_grows(std::string_view target) {
@@ -39,27 +41,42 @@ bool never_grows(std::string_view target) {
   return std::find(functions.begin(), functions.end(), target) != functions.end();
 }
 
-int64_t count_elements(const Value& value) {
-  if (value.is_tensor()) return value.tensor().numel();
-  int64_t count = 0;
-  if (value.is_sequence()) {
-    for (const Value& item : value.items()) count += count_elements(item);
+/// Adds up the elements of all tensors in a value, and multiplies them.
+struct Elements {
+  int64_t sum = 0, product = 1;
+
+  void add(const Value& value) {
+    if (value.is_sequence()) {
+      for (const Value& item : value.items()) add(item);
+    }
+    if (!value.is_tensor()) return;
+    const int64_t count = std::max<int64_t>(value.tensor().numel(), 1);
+    sum += count;
+    product = std::min(product, kLargestProduct + 1) * std::min(count, kLargestProduct + 1);
   }
-  return count;
-}
+};
 
 bool can_compute_now(std::string_view target, const std::vector<Value>& args,
                      const fx::Kwargs& kwargs) {
-  int64_t count = 0;
+  Elements elements;
   for (const Value& arg : args) {
     if (arg.contains_node()) return false;
-    count += count_elements(arg);
+    elements.add(arg);
   }
   for (const auto& [name, value] : kwargs) {
     if (value.contains_node()) return false;
-    count += count_elements(value);
+    elements.add(value);
   }
-  return count <= kSmallConstant || never_grows(target);
+  const bool small = elements.sum <= kSmallConstant && elements.product <= kLargestProduct;
+  return small || never_grows(target);
+}
+
+int64_t count_bytes(const Value& value) {
+  int64_t bytes = value.is_tensor() ? static_cast<int64_t>(value.tensor().nbytes()) : 0;
+  if (value.is_sequence()) {
+    for (const Value& item : value.items()) bytes += count_bytes(item);
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -167,15 +184,19 @@ Value Conversion::size(size_t i, int64_t dim) {
 }
 
 Value Conversion::function(std::string_view target, std::vector<Value> args, fx::Kwargs kwargs) {
-  if (can_compute_now(target, args, kwargs)) {
-    return fx::call_function(target, std::move(args), std::move(kwargs));
+  if (builder_.may_compute() && can_compute_now(target, args, kwargs)) {
+    Value result = fx::call_function(target, std::move(args), std::move(kwargs));
+    builder_.note_computed(count_bytes(result));
+    return result;
   }
   return node(target, std::move(args), std::move(kwargs));
 }
 
 Value Conversion::method(std::string_view name, std::vector<Value> args, fx::Kwargs kwargs) {
-  if (can_compute_now(name, args, kwargs)) {
-    return fx::call_method(name, std::move(args), std::move(kwargs));
+  if (builder_.may_compute() && can_compute_now(name, args, kwargs)) {
+    Value result = fx::call_method(name, std::move(args), std::move(kwargs));
+    builder_.note_computed(count_bytes(result));
+    return result;
   }
   return builder_.call(Opcode::CallMethod, name, std::move(args), std::move(kwargs));
 }
@@ -199,7 +220,7 @@ at::Tensor Conversion::as_vector(const at::Tensor& constant) {
   return builder_.derived(constant, "vector", [&] { return constant.reshape({-1}); });
 }
 
-bool Conversion::is_only_reader(size_t i) const { return builder_.read_count(input_name(i)) == 1; }
+bool Conversion::is_only_reader(size_t i) const { return builder_.is_read_once(input_name(i)); }
 
 const fx::Module* Conversion::layer_of(const fx::Node& node) const {
   return builder_.own_layer(node);

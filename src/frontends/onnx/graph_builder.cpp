@@ -55,6 +55,7 @@ void GraphBuilder::define(const std::string& name, Operand operand) {
     Node& node = operand.value.node();
     const fx::TensorInfo* known = info(name);
     if (known && !node.tensor_info()) node.set_tensor_info(*known);
+    ++names_of_[&node];
   }
   const auto [it, is_new] = operands_.emplace(name, std::move(operand));
   SPARSEBIT_CHECK(is_new, InvalidModel, "'", name, "' is computed twice");
@@ -93,9 +94,13 @@ void GraphBuilder::count_reads(const onnx::GraphProto& graph) {
   for (const onnx::ValueInfoProto& output : graph.output()) ++reads_[output.name()];
 }
 
-int GraphBuilder::read_count(const std::string& name) const {
-  const auto it = reads_.find(name);
-  return it == reads_.end() ? 0 : it->second;
+bool GraphBuilder::is_read_once(const std::string& name) const {
+  const Operand* operand = find(name);
+  const auto reads = reads_.find(name);
+  if (!operand || reads == reads_.end() || reads->second != 1) return false;
+  if (!operand->value.is_node()) return true;
+  const auto names = names_of_.find(&operand->value.node());
+  return names == names_of_.end() || names->second == 1;
 }
 
 void GraphBuilder::enter(const onnx::NodeProto& node) {

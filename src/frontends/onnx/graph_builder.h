@@ -41,7 +41,8 @@ class GraphBuilder {
 
   /// How often the file reads a name, results of the whole model included.
   void count_reads(const onnx::GraphProto& graph);
-  int read_count(const std::string& name) const;
+  /// Whether the file reads this value in one place only, under whatever name.
+  bool is_read_once(const std::string& name) const;
 
   // --- nodes -----------------------------------------------------------------------------------
 
@@ -64,6 +65,12 @@ class GraphBuilder {
   const fx::Module* own_layer(const fx::Node& node) const;
   /// Erases a node that nothing reads, and the layer that only it calls.
   void undo(fx::Node& node);
+  /// Constants that were computed may take as much memory as the file itself, and some more: a
+  /// small file cannot fill the memory. Beyond that calls stay calls.
+  void set_budget(int64_t bytes) { budget_ = bytes; }
+  bool may_compute() const { return budget_ > 0; }
+  void note_computed(int64_t bytes) { budget_ -= bytes; }
+
   /// Erases every node made since `mark`, and its layer. What was defined stays.
   size_t mark() const { return module_->graph().size(); }
   void roll_back(size_t mark);
@@ -78,6 +85,7 @@ class GraphBuilder {
   std::unordered_map<std::string, Operand> operands_;
   std::unordered_map<std::string, fx::TensorInfo> infos_;
 
+  int64_t budget_ = 0;
   std::string scope_;      // module path of the node being converted
   std::string node_path_;  // what a layer made of it is called when its weights have no names
   std::unordered_map<std::string, int> unnamed_;                          // by operator type
@@ -85,7 +93,8 @@ class GraphBuilder {
   std::unordered_map<const c10::TensorImpl*, fx::Node*> attribute_nodes_;
   std::map<std::pair<const c10::TensorImpl*, std::string>, at::Tensor> derived_;
   std::unordered_map<std::string, int> reads_;
-  std::unordered_map<std::string, int> layer_calls_;  // by path
+  std::unordered_map<const fx::Node*, int> names_of_;  // how many: Identity gives a second one
+  std::unordered_map<std::string, int> layer_calls_;   // by path
   std::vector<at::Tensor> kept_;  // so that an address in the maps above means one tensor
 };
 

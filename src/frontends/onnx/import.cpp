@@ -2,6 +2,7 @@
 #include "frontends/onnx/conversion.h"
 #include "frontends/onnx/graph_builder.h"
 #include "frontends/onnx/local_functions.h"
+#include "frontends/onnx/naming.h"
 #include "frontends/onnx/shape_arithmetic.h"
 #include "frontends/onnx/shape_inference.h"
 #include "frontends/onnx/sorting.h"
@@ -20,13 +21,6 @@ namespace {
 
 bool is_default_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
 
-std::string describe(const onnx::NodeProto& node) {
-  const std::string name = !node.name().empty()     ? node.name()
-                           : node.output_size() > 0 ? node.output(0)
-                                                    : "";
-  return "node '" + name + "' (" + node.op_type() + ")";
-}
-
 /// Reads one model.
 class Importer {
  public:
@@ -40,6 +34,8 @@ class Importer {
 
   std::unique_ptr<fx::GraphModule> run() {
     onnx::GraphProto& graph = *model_.mutable_graph();
+    constexpr int64_t kAlwaysAllowed = int64_t{64} << 20;
+    builder_.set_budget(static_cast<int64_t>(2 * model_.ByteSizeLong()) + kAlwaysAllowed);
     at_file([&] { inline_local_functions(model_); });
     at_file([&] { read_initializers(graph); });
     at_file([&] { read_inputs(graph); });
@@ -138,11 +134,15 @@ class Importer {
 
   int64_t opset_of(const std::string& domain) const {
     const auto it = opsets_.find(is_default_domain(domain) ? "" : domain);
-    return it == opsets_.end() ? 1 : it->second;
+    if (it != opsets_.end()) return it->second;
+    SPARSEBIT_CHECK(!is_default_domain(domain), InvalidModel,
+                    "the file does not say which version of ONNX's operators it uses");
+    return 1;
   }
 
   void read_node(onnx::NodeProto& node) {
     const int64_t opset = opset_of(node.domain());
+    SPARSEBIT_CHECK(node.output_size() > 0, InvalidModel, "has no results");
     for (const std::string& name : node.input()) {
       SPARSEBIT_CHECK(name.empty() || builder_.find(name), InvalidModel, "reads '", name,
                       "', which nothing computes");

@@ -17,7 +17,8 @@ using onnx::GraphProto;
 using onnx::NodeProto;
 
 constexpr int kDeepest = 64;
-constexpr int kMostNodes = 1'000'000;
+constexpr int kMostCalls = 100'000;
+constexpr size_t kMostBytes = size_t{256} << 20;
 
 using Functions = std::map<std::pair<std::string, std::string>, const FunctionProto*>;
 
@@ -34,8 +35,10 @@ class Inliner {
 
   void expand(const NodeProto& node, GraphProto& out, int depth) {
     const auto it = functions_.find({node.domain(), node.op_type()});
-    SPARSEBIT_CHECK(out.node_size() < kMostNodes, InvalidModel,
-                    "the model's functions expand to more than ", kMostNodes, " nodes");
+    copied_ += node.ByteSizeLong();
+    SPARSEBIT_CHECK(calls_ < kMostCalls && copied_ < kMostBytes, Unsupported,
+                    "the model's functions expand to more than ", kMostCalls, " calls or ",
+                    kMostBytes >> 20, " MB");
     if (it == functions_.end()) {
       *out.add_node() = node;
       return;
@@ -105,6 +108,7 @@ class Inliner {
 
   Functions functions_;
   int calls_ = 0;
+  size_t copied_ = 0;
 };
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "frontends/onnx/naming.h"
 
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <string_view>
@@ -21,7 +24,20 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
+/// Names reach messages of one line.
+std::string without_control_characters(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c == 127; }, '?');
+  return name;
+}
+
 }  // namespace
+
+std::string describe(const onnx::NodeProto& node) {
+  const bool named = !node.name().empty() || node.output_size() == 0;
+  return without_control_characters("node '" + (named ? node.name() : node.output(0)) + "' (" +
+                                    node.op_type() + ")");
+}
 
 std::string as_path(const std::string& name) {
   std::string path;

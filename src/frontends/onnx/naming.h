@@ -2,7 +2,14 @@
 
 #include <string>
 
+namespace onnx {
+class NodeProto;
+}
+
 namespace sparsebit::frontends {
+
+/// `node 'Conv_3' (Conv)`, for messages; a node without name is called after its first result.
+std::string describe(const onnx::NodeProto& node);
 
 /// The module path in a node's name: `/layer1/layer1.0/conv1/Conv` gives `layer1.0.conv1`. The last
 /// part is the operator's own name when there is more than one part.

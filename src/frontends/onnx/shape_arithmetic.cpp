@@ -11,6 +11,8 @@ using fx::List;
 using fx::Value;
 using Kind = Operand::Kind;
 
+constexpr size_t kLongestList = 1024;  // what is longer has nothing to do with shapes
+
 bool all_ints(const std::vector<Value>& items) {
   return std::all_of(items.begin(), items.end(), [](const Value& item) { return item.is_int(); });
 }
@@ -59,8 +61,12 @@ bool convert_size(Conversion& c) {
   const auto info = c.info(0);
   const bool fixed = info && std::none_of(info->shape.begin(), info->shape.end(),
                                           [](int64_t size) { return size < 0; });
-  if (fixed) {
-    give_int(c, c10::multiply_integers(info->shape));
+  int64_t count = 1;
+  const auto multiply = [&count](int64_t size) {
+    return !__builtin_mul_overflow(count, size, &count);
+  };
+  if (fixed && std::all_of(info->shape.begin(), info->shape.end(), multiply)) {
+    give_int(c, count);
   } else {
     c.give({Kind::Int, c.method("numel", {c.tensor(0)})});
   }
@@ -112,6 +118,7 @@ bool convert_concat(Conversion& c) {
     const auto part = c.int_list(i);
     if (!part) return false;
     joined.items.insert(joined.items.end(), part->items.begin(), part->items.end());
+    if (joined.items.size() > kLongestList) return false;
   }
   c.attributes().ignore("axis");
   give_ints(c, joined);
@@ -121,6 +128,7 @@ bool convert_concat(Conversion& c) {
 /// Unsqueeze, Squeeze and Reshape between a number and a list of one.
 bool convert_reshape(Conversion& c) {
   const Operand& x = c.operand(0);
+  if (!x.is_symbolic()) return false;  // only its axes are
   const bool to_number = c.type() == "Squeeze";
   if (c.type() == "Reshape") {
     const auto shape = c.constant_ints(1);
@@ -233,6 +241,7 @@ bool convert_where(Conversion& c) {
 bool convert_product(Conversion& c) {
   if (c.operand(0).kind != Kind::Ints || c.has_input(1)) return false;
   c.attributes().ignore("axes");
+  if (c.attributes().flag("noop_with_empty_axes", false)) return false;
   const bool keep = c.attributes().flag("keepdims", true);
   Value product = int64_t{1};
   for (const Value& item : c.operand(0).value.items()) {

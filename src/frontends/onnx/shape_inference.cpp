@@ -20,9 +20,6 @@ const ShapeRules& shape_rules() {
   return rules;
 }
 
-/// Operators whose results all have the shape of the first.
-bool results_are_alike(const std::string& type) { return type == "Split" || type == "Dropout"; }
-
 }  // namespace
 
 std::optional<size_t> axis_of(int64_t axis, size_t rank) {
@@ -68,7 +65,7 @@ std::vector<std::optional<fx::TensorInfo>> infer_outputs(const Conversion& c) {
   } catch (const Error&) {  // an attribute of the wrong type, an input that is missing
     return infos;
   }
-  if (results_are_alike(c.type())) std::fill(infos.begin(), infos.end(), infos[0]);
+  if (c.type() == "Split") std::fill(infos.begin(), infos.end(), infos[0]);
   return infos;
 }
 

@@ -58,7 +58,9 @@ MaybeInfo cast(const Conversion& c) { return with_dtype(c.info(0), c.attributes(
 MaybeInfo cast_like(const Conversion& c) { return with_dtype(c.info(0), c.dtype(1)); }
 
 MaybeInfo quantize(const Conversion& c) {
-  return with_dtype(c.info(0), c.has_input(2) ? c.dtype(2) : at::kByte);
+  if (c.has_input(2)) return with_dtype(c.info(0), c.dtype(2));
+  const auto stated = c.attributes().dtype("output_dtype");
+  return with_dtype(c.info(0), stated ? stated : at::kByte);
 }
 
 MaybeInfo dequantize(const Conversion& c) { return with_dtype(c.info(0), c.dtype(1)); }

@@ -1,6 +1,7 @@
 #include "frontends/onnx/sorting.h"
 
 #include "frontends/onnx/carried.h"
+#include "frontends/onnx/naming.h"
 
 #include "sparsebit/core/error.h"
 
@@ -13,11 +14,6 @@ namespace sparsebit::frontends {
 namespace {
 
 using onnx::NodeProto;
-
-std::string describe(const NodeProto& node) {
-  const std::string name = node.name().empty() && node.output_size() ? node.output(0) : node.name();
-  return "node '" + name + "' (" + node.op_type() + ")";
-}
 
 std::vector<std::string> names_read(const NodeProto& node) {
   std::vector<std::string> names(node.input().begin(), node.input().end());

@@ -103,6 +103,10 @@ void convert_conv_transpose(Conversion& c) {
   const int64_t groups = c.attributes().integer("group", 1);
   SPARSEBIT_CHECK(groups > 0 && groups < (int64_t{1} << 31) && extra.size() == n, InvalidModel,
                   "group or output_padding does not fit");
+  for (const int64_t amount : extra) {
+    SPARSEBIT_CHECK(amount >= 0 && amount < (int64_t{1} << 31), InvalidModel,
+                    "output_padding contains ", amount);
+  }
   resolve_output_shape(c, window, kernel, extra);
 
   const bool torch_can = window.is_symmetric() && [&] {

@@ -1,3 +1,4 @@
+#include "frontends/onnx/ops/axis.h"
 #include "frontends/onnx/ops/families.h"
 
 #include "sparsebit/core/error.h"
@@ -26,6 +27,7 @@ bool all_constant(const Conversion& c, std::initializer_list<size_t> inputs) {
 void convert_training_batch_norm(Conversion& c, double eps, double momentum) {
   const auto rank = c.rank(0);
   if (!rank) c.refuse("the rank of its input is not known");
+  SPARSEBIT_CHECK(*rank >= 2, InvalidModel, "its input has ", *rank, " axes, expected at least 2");
   Ints dims(static_cast<size_t>(*rank));
   std::iota(dims.begin(), dims.end(), 0);
   dims.erase(dims.begin() + 1);
@@ -86,7 +88,7 @@ void convert_layer_norm_by_parts(Conversion& c, int64_t axis, double eps) {
   const auto rank = c.rank(0);
   if (!rank) c.refuse("the rank of its input is not known");
   Ints dims;
-  for (int64_t dim = axis < 0 ? axis + *rank : axis; dim < *rank; ++dim) dims.push_back(dim);
+  for (int64_t dim = wrap_axis(axis, *rank); dim < *rank; ++dim) dims.push_back(dim);
   const Value x = c.tensor(0);
   const Value mean = c.function("torch.mean", {x, dims, true});
   const Value centred = c.function("torch.sub", {x, mean});
@@ -107,6 +109,9 @@ void convert_layer_norm(Conversion& c) {
   if (a.integer("stash_type", 1) != 1) c.refuse("statistics in another type than float");
   const at::Tensor *scale = c.constant(1), *shift = c.constant(2);
   const auto rank = c.rank(0);
+  if (rank) wrap_axis(axis, *rank);
+  constexpr int64_t kMostAxes = 64;
+  SPARSEBIT_CHECK(axis > -kMostAxes && axis < kMostAxes, InvalidModel, "axis is ", axis);
   const int64_t axes = axis < 0 ? -axis : (rank ? *rank - axis : -1);
   const bool is_layer = scale && (shift || !c.has_input(2)) && scale->dim() == axes &&
                         (!shift || shift->sizes() == scale->sizes()) && !c.wants_output(1) &&

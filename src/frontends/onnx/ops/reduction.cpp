@@ -65,13 +65,13 @@ Value log_sum_exp(Conversion& c, const Reduction& r) { return call(c, "torch.log
 
 Value sum_square(Conversion& c, const Reduction& r) { return sum_of(c, "torch.square", r); }
 
-struct Kind {
+struct ReductionKind {
   Value (*reduce)(Conversion&, const Reduction&);
   bool needs_floats;  ///< integers are reduced as doubles
 };
 
-const std::map<std::string, Kind>& kinds() {
-  static const std::map<std::string, Kind> kinds = {
+const std::map<std::string, ReductionKind>& kinds() {
+  static const std::map<std::string, ReductionKind> kinds = {
       {"ReduceL1", {l1, false}},         {"ReduceL2", {l2, true}},
       {"ReduceLogSum", {log_sum, true}}, {"ReduceLogSumExp", {log_sum_exp, true}},
       {"ReduceMax", {max, false}},       {"ReduceMean", {mean, true}},
@@ -103,7 +103,7 @@ void reduce_later(Conversion& c, const Value& axes, bool keep, bool noop) {
 }
 
 void reduce_now(Conversion& c, const Ints& axes, bool keep) {
-  const Kind& kind = kinds().at(c.type());
+  const ReductionKind& kind = kinds().at(c.type());
   const at::ScalarType dtype = *c.dtype(0);
   const bool integers = at::isIntegralType(dtype, /*includeBool=*/true);
   Reduction r{.x = c.tensor(0), .dims = wrapped(axes, *c.rank(0)), .keep = keep, .result = {}};

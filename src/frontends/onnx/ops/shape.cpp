@@ -130,6 +130,8 @@ std::optional<List> expanded_shape(const fx::TensorInfo& x, const List& shape) {
   for (size_t i = 0; i < rank; ++i) {
     const bool has_wish = i + shape.items.size() >= rank, has_size = i + x.shape.size() >= rank;
     const Value wish = has_wish ? shape.items[i + shape.items.size() - rank] : Value(1);
+    SPARSEBIT_CHECK(!wish.is_int() || wish.to_int() >= 0, InvalidModel, "shape contains ",
+                    wish.to_int());
     const int64_t size = has_size ? x.shape[i + x.shape.size() - rank] : 1;
     if (is_int(wish, 1)) {
       sizes.items.emplace_back(has_size ? -1 : 1);
@@ -158,8 +160,6 @@ void convert_expand(Conversion& c) {
     known.push_back(is_int(size, -1) ? info->shape[i - skipped]
                     : size.is_int()  ? size.to_int()
                                      : -1);
-    SPARSEBIT_CHECK(!size.is_int() || size.to_int() >= -1, InvalidModel, "shape contains ",
-                    size.to_int());
   }
   c.give(function_of_size(c, "torch.broadcast_to", {c.tensor(0), *sizes}, {}, known));
 }

@@ -82,15 +82,19 @@ fx::Value pad_spatially(Conversion& c, const fx::Value& x, const Window& window,
     amounts.push_back(window.begin[i]);
     amounts.push_back(window.end[i]);
   }
-  return c.function("torch.nn.functional.pad", {x, amounts}, {{"value", value}});
+  return c.node("torch.nn.functional.pad", {x, amounts}, {{"value", value}});  // it may grow
 }
 
 void resolve_output_shape(const Conversion& c, Window& window, const Ints& kernel,
                           Ints& output_padding) {
   const std::string mode = c.attributes().text("auto_pad", "NOTSET");
   const bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
-  std::optional<Ints> shape = c.attributes().ints("output_shape");
+  const std::optional<Ints> shape = c.attributes().ints("output_shape");
   if (!shape && !same) return;
+  for (const int64_t size : shape.value_or(Ints{})) {
+    SPARSEBIT_CHECK(size >= 0 && size < (int64_t{1} << 31), InvalidModel, "output_shape contains ",
+                    size);
+  }
   SPARSEBIT_CHECK(!shape || shape->size() >= kernel.size(), InvalidModel, "output_shape has ",
                   shape->size(), " entries, expected ", kernel.size());
   for (size_t i = 0; i < kernel.size(); ++i) {
