@@ -116,7 +116,10 @@ Val interpolate(Call& c) {
   const Shape shape = resized(x, sizes);
   const bool recompute = !c.is_none("recompute_scale_factor") && c.flag("recompute_scale_factor");
   const Sym roi = w.opset() < 13 ? w.constant(at::empty({0}, at::kFloat)) : Sym{};
-  if (!c.is_none("scale_factor") && !recompute) {
+  // Aligned corners are placed by sizes alone; runtimes and ONNX's reference disagree about
+  // factors.
+  const bool align = !c.is_none("align_corners") && c.flag("align_corners");
+  if (!c.is_none("scale_factor") && !recompute && !align) {
     std::vector<float> scales = {1.0F, 1.0F};
     for (const double factor : factors_of(c, axes)) scales.push_back(static_cast<float>(factor));
     return w.op("Resize", {x, roi, w.constant(at::tensor(scales))}, attrs, x.dtype, shape);
