@@ -7,6 +7,7 @@
 #include "fx/ops/op_case.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/fx/module.h"
 #include "sparsebit/fx/ops/operator.h"
 #include "sparsebit/fx/resolve.h"
 
@@ -126,10 +127,93 @@ class OnnxRuntimeCheck : public testing::Environment {
       const bool known = exports::has_onnx_form(op->name) ||
                          exports::operators_without_onnx_form().contains(op->name);
       EXPECT_TRUE(known) << op->name << " has no ONNX form and no stated reason";
+      // Those spelled as ONNX does are exported from ONNX's conformance data.
+      const bool covered = exported_operators().contains(op->name) || op->name.starts_with("onnx.");
+      EXPECT_TRUE(covered || exports::operators_without_onnx_form().contains(op->name))
+          << op->name << " is exported by no case";
     }
   }
 };
 [[maybe_unused]] const auto* const kCheck = testing::AddGlobalTestEnvironment(new OnnxRuntimeCheck);
+
+/// What the cases above compute from constants, computed from a size that is open: %n.
+const char* const kComputedNumbers[] = {
+    R"(%a = bool(%n)
+       %c = float(%n)
+       %d = operator.truediv(%n, 3)
+       %e = int(%d)
+       %f = operator.index(%n)
+       %g = operator.not_(%n)
+       return (%a, %c, %d, %e, %f, %g))",
+    R"(%a = max(%n, 5)
+       %c = min(%n, 5)
+       %d = operator.truediv(%n, 3)
+       %e = round(%d)
+       %f = round(%d, 1)
+       %g = max(2.5, %d)
+       return (%a, %c, %e, %f, %g))",
+    R"(%d = operator.truediv(%n, 3)
+       %a = math.ceil(%d)
+       %c = math.floor(%d)
+       %e = math.trunc(%d)
+       %f = math.pow(%n, 0.5)
+       %g = math.sqrt(%n)
+       %h = math.exp(%d)
+       return (%a, %c, %e, %f, %g, %h))",
+    R"(%a = math.log(%n)
+       %c = math.log2(%n)
+       %d = math.log10(%n)
+       %e = math.sin(%n)
+       %f = math.cos(%n)
+       %g = math.tanh(%n)
+       return (%a, %c, %d, %e, %f, %g))",
+    R"(%s = %x.size()
+       %a = operator.contains(%s, 4)
+       %c = math.prod(%s)
+       %d = sum(%s)
+       %t = tuple(%s)
+       %l = list(%t)
+       %e = len(%l)
+       %f = operator.getitem(%l, 0)
+       return (%a, %c, %d, %e, %f))",
+    R"(%a = %x.dim()
+       %c = torch.is_floating_point(%x)
+       %d = torch.numel(%x)
+       %e = operator.is_(%x, None)
+       %f = operator.is_not(%x, None)
+       %g = len(%x)
+       return (%a, %c, %d, %e, %f, %g))",
+    R"(%q = operator.gt(%n, 0)
+       %v = torch._assert(%q, 'empty')
+       %r = range(3)
+       %a = sum(%r)
+       %i = self.same(%x)
+       %y = torch.mul(%i, %a)
+       %s = operator.setitem(%y, 0, %n)
+       return %y)",
+};
+
+TEST(ComputedNumbers, AgreeWithOnnxRuntime) {
+  for (const char* const body : kComputedNumbers) {
+    SCOPED_TRACE(body);
+    const auto module =
+        exports::test::parse_module(c10::str("%x = input()\n%n = %x.size(0)\n", body));
+    module->set_module("same", make_module("torch.nn.Identity", {}));
+    for (const Node& node : module->graph().nodes()) {
+      if (const auto call = resolve(node, *module)) exported_operators().insert(call->op->name);
+    }
+    for (const int64_t opset : kOpsets) {
+      const onnx::ModelProto model = exports::to_onnx(
+          *module,
+          {.opset = opset, .inputs = {at::ones({4, 2})}, .dynamic_axes = {{"x", {{0, "n"}}}}});
+      for (const int64_t n : {4, 7, 10}) {
+        const at::Tensor x = at::arange(2 * n, at::kFloat).reshape({n, 2});
+        queue().add(c10::str(body, " with n = ", n, " at opset ", opset), model, {x},
+                    exports::test::run_reference(*module, {x}));
+      }
+    }
+  }
+}
 
 }  // namespace
 

@@ -79,6 +79,8 @@ std::vector<Val> elements(Call& c, const Val& v) {
   return rows;
 }
 
+/// Of an int and a float Python gives whichever it picks, in its own type; here both are floats,
+/// because the type of a value cannot depend on data.
 Val pick(Call& c, bool largest) {
   const std::vector<Val> values = c.items("values");
   std::vector<Val> candidates = values.size() == 1 ? elements(c, values[0]) : values;
