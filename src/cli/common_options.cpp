@@ -30,6 +30,13 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_flag("-q,--quiet", options.quiet, "Print results only, no warnings or progress");
 }
 
+void add_skip_option(CLI::App& command, std::vector<std::string>& patterns) {
+  command
+      .add_option("--skip", patterns,
+                  "Keep modules whose path matches this pattern as one opaque step (repeatable)")
+      ->allow_extra_args(false);
+}
+
 void apply(const CommonOptions& options) {
   if (options.threads > 0) at::set_num_threads(options.threads);
   set_log_level(options.quiet ? LogLevel::Error : LogLevel::Warning);

@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace sparsebit::cli {
 
@@ -14,6 +16,8 @@ struct CommonOptions {
 };
 
 void add_common_options(CLI::App& command, CommonOptions& options);
+/// Declares --skip, see ModelOptions.
+void add_skip_option(CLI::App& command, std::vector<std::string>& patterns);
 /// Applies threads and log level; call it first in a subcommand.
 void apply(const CommonOptions& options);
 

@@ -6,6 +6,7 @@
 #include "cli/shape_text.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/mapped_file.h"
 #include "sparsebit/export/onnx.h"
 #include "sparsebit/io/onnx_file.h"
 
@@ -86,11 +87,28 @@ std::string report(const ConvertOptions& options, const fx::GraphModule& module)
   return text;
 }
 
+/// The model to convert and the files that hold its weights.
+std::vector<fs::path> files_of(const std::string& model) {
+  std::error_code ignored;
+  std::vector<fs::path> files = {model};
+  if (!fs::is_regular_file(model, ignored)) return files;
+  const MappedFile file(model);
+  if (!io::looks_like_onnx(file.bytes())) return files;
+  for (const std::string& name : io::external_files(io::parse_onnx(file.bytes(), model))) {
+    files.push_back(fs::path(model).parent_path() / name);
+  }
+  return files;
+}
+
 /// Weights are read while they are written.
 void check_target(const ConvertOptions& options) {
-  std::error_code ignored;
-  SPARSEBIT_CHECK(!fs::equivalent(options.model, options.output, ignored), InvalidArgument,
-                  options.output, ": this is the model to convert; write to another file");
+  for (const fs::path& file : files_of(options.model)) {
+    for (const std::string& target : {options.output, options.output + ".data"}) {
+      std::error_code ignored;
+      SPARSEBIT_CHECK(!fs::equivalent(file, target, ignored), InvalidArgument, target,
+                      ": this belongs to the model to convert; write to another file");
+    }
+  }
 }
 
 void convert(const ConvertOptions& options, std::ostream& out) {

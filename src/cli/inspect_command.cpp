@@ -104,9 +104,7 @@ void add_inspect_command(CLI::App& app, std::ostream& out) {
       ->check(CLI::IsMember(&kFormats))
       ->capture_default_str();
   cmd->add_flag("--json", options->json, "Same as --format json");
-  cmd->add_option("--skip", options->skip,
-                  "Keep modules whose path matches this pattern as one opaque step (repeatable)")
-      ->allow_extra_args(false);
+  add_skip_option(*cmd, options->skip);
   add_shape_option(*cmd, options->inputs);
   add_common_options(*cmd, options->common);
   cmd->footer(

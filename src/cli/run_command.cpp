@@ -19,14 +19,16 @@ struct RunOptions {
   std::string model;
   InputOptions inputs;
   std::string folder;
+  std::vector<std::string> skip;
   bool json = false;
   CommonOptions common;
 };
 
 void run_model(const RunOptions& options, std::ostream& out) {
   apply(options.common);
-  LoadedModel model = load_model(
-      options.model, {.given_inputs = named_inputs(options.inputs), .seed = options.common.seed});
+  LoadedModel model = load_model(options.model, {.skip = options.skip,
+                                                 .given_inputs = named_inputs(options.inputs),
+                                                 .seed = options.common.seed});
   apply_shapes(model, options.inputs);
   const std::vector<std::string> unknown = unknown_nodes(*model.module);
   SPARSEBIT_CHECK(unknown.empty(), Unsupported, options.model,
@@ -51,6 +53,7 @@ void add_run_command(CLI::App& app, std::ostream& out) {
   add_input_options(*cmd, options->inputs);
   cmd->add_option("-o,--output", options->folder, "Folder to write outputs to, as NAME.npy");
   cmd->add_flag("--json", options->json, "Print JSON instead of a table");
+  add_skip_option(*cmd, options->skip);
   add_common_options(*cmd, options->common);
   cmd->footer(
       "Examples:\n"

@@ -20,7 +20,7 @@ TensorInfo with_symbols(TensorInfo info, const std::string& input,
   const auto rank = static_cast<int64_t>(info.shape.size());
   info.symbols.resize(info.shape.size());
   for (auto [axis, symbol] : axes) {
-    SPARSEBIT_CHECK(axis >= -rank && axis < rank, InvalidArgument, "dynamic_axes: input '", input,
+    SPARSEBIT_CHECK(axis >= -rank && axis < rank, InvalidArgument, "open sizes: input '", input,
                     "' has ", rank, " dimensions, there is no dimension ", axis);
     const auto i = static_cast<size_t>(axis < 0 ? axis + rank : axis);
     info.shape[i] = -1;
@@ -50,7 +50,7 @@ InputSpec read_input(const fx::Node& node, size_t index, const OnnxExportOptions
     }
   } else if (given || (!info && !node.args().empty())) {
     spec.value = given ? options.inputs[index] : node.args()[0];
-    SPARSEBIT_CHECK(axes == options.dynamic_axes.end(), InvalidArgument, "dynamic_axes: input '",
+    SPARSEBIT_CHECK(axes == options.dynamic_axes.end(), InvalidArgument, "open sizes: input '",
                     node.target(), "' is no tensor");
     return spec;
   }
@@ -67,7 +67,7 @@ void check_axes(const OnnxExportOptions& options, const std::vector<InputSpec>& 
     const bool found = std::any_of(inputs.begin(), inputs.end(), [&](const InputSpec& spec) {
       return spec.node->target() == name;
     });
-    SPARSEBIT_CHECK(found, InvalidArgument, "dynamic_axes: the model has no input '", name, "'");
+    SPARSEBIT_CHECK(found, InvalidArgument, "open sizes: the model has no input '", name, "'");
   }
   SPARSEBIT_CHECK(options.inputs.size() <= inputs.size(), InvalidArgument, "the model has ",
                   inputs.size(), " inputs, got ", options.inputs.size(), " example inputs");

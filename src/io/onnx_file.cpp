@@ -10,6 +10,7 @@
 
 #include <array>
 #include <limits>
+#include <set>
 
 namespace sparsebit::io {
 namespace {
@@ -113,6 +114,16 @@ onnx::ModelProto parse_onnx(std::string_view bytes, const std::string& where) {
                   model.has_graph() ? "no operator set" : "no graph");
   check_names(model.graph(), where);
   return model;
+}
+
+std::vector<std::string> external_files(const onnx::ModelProto& model) {
+  std::set<std::string> files;
+  for (const onnx::TensorProto& tensor : model.graph().initializer()) {
+    for (const onnx::StringStringEntryProto& entry : tensor.external_data()) {
+      if (entry.key() == "location") files.insert(entry.value());
+    }
+  }
+  return {files.begin(), files.end()};
 }
 
 onnx::ModelProto load_onnx(const std::filesystem::path& path) {

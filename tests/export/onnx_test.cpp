@@ -191,12 +191,12 @@ TEST(ToOnnx, ErrorsSayWhatToDo) {
       [&] {
         to_onnx(*relu, {.inputs = {at::ones({2})}, .dynamic_axes = {{"z", {{0, "n"}}}}});
       },
-      ThrowsMessage<Error>("dynamic_axes: the model has no input 'z'"));
+      ThrowsMessage<Error>("open sizes: the model has no input 'z'"));
   EXPECT_THAT(
       [&] {
         to_onnx(*relu, {.inputs = {at::ones({2})}, .dynamic_axes = {{"x", {{1, "n"}}}}});
       },
-      ThrowsMessage<Error>("dynamic_axes: input 'x' has 1 dimensions, there is no dimension 1"));
+      ThrowsMessage<Error>("open sizes: input 'x' has 1 dimensions, there is no dimension 1"));
   EXPECT_THAT(
       [] { export_text("%x = input()\n%y = torch.mystery(%x)\nreturn %y\n", {at::ones({2})}); },
       ThrowsMessage<Error>(

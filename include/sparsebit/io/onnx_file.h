@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sparsebit::io {
 
@@ -17,6 +18,9 @@ bool looks_like_onnx(std::string_view bytes);
 onnx::ModelProto load_onnx(const std::filesystem::path& path);
 /// @param where  what errors call the bytes: a file name.
 onnx::ModelProto parse_onnx(std::string_view bytes, const std::string& where);
+
+/// Files beside a model that hold its weights, as the model names them; each once, sorted.
+std::vector<std::string> external_files(const onnx::ModelProto& model);
 
 /// Above this size, in bytes, weights go to a second file: a protobuf message ends at 2 GB.
 inline constexpr int64_t kLargestOnnxFile = int64_t{2} << 30;

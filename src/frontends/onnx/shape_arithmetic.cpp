@@ -167,6 +167,18 @@ bool convert_identity(Conversion& c) {
   return true;
 }
 
+/// Whether a value is a size, or a sum, product or quotient of sizes.
+bool is_never_negative(const Value& value) {
+  if (value.is_int()) return value.to_int() >= 0;
+  if (!value.is_node()) return false;
+  const fx::Node& node = value.node();
+  if (node.op() == fx::Opcode::CallMethod)
+    return node.target() == "size" || node.target() == "numel";
+  const bool keeps_sign = node.target() == "operator.add" || node.target() == "operator.mul" ||
+                          node.target() == "operator.floordiv";
+  return keeps_sign && std::all_of(node.args().begin(), node.args().end(), is_never_negative);
+}
+
 /// Division rounds down here and towards zero in ONNX, which is the same for sizes.
 bool convert_binary(Conversion& c) {
   static const std::map<std::string, const char*> functions = {{"Add", "operator.add"},
@@ -183,8 +195,9 @@ bool convert_binary(Conversion& c) {
   for (size_t i = 0; i < size; ++i) {
     const Value& x = a->items[a->items.size() == 1 ? 0 : i];
     const Value& y = b->items[b->items.size() == 1 ? 0 : i];
-    const bool negative = (x.is_int() && x.to_int() < 0) || (y.is_int() && y.to_int() <= 0);
-    if (c.type() == "Div" && negative) return false;
+    const bool by_zero = y.is_int() && y.to_int() == 0;
+    const bool rounds_alike = is_never_negative(x) && is_never_negative(y) && !by_zero;
+    if (c.type() == "Div" && !rounds_alike) return false;
     results.items.push_back(c.function(functions.at(c.type()), {x, y}));
   }
   const auto is_scalar = [&c](size_t i) {

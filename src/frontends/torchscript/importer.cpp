@@ -157,7 +157,7 @@ void check_given(const torch::jit::Module& model, const std::vector<std::string>
   for (size_t i = 1; i < arguments.size(); ++i) names.push_back(arguments[i].name());
   for (const std::string& name : given) {
     SPARSEBIT_CHECK(std::find(names.begin(), names.end(), name) != names.end(), InvalidArgument,
-                    "given_inputs: the model has no input '", name, "'", did_you_mean(name, names));
+                    "the model has no input '", name, "'", did_you_mean(name, names));
   }
 }
 

@@ -97,6 +97,20 @@ TEST(OnnxImport, AMatMulThatOthersReadKeepsItsAdd) {
   EXPECT_TRUE(at::allclose(result.items()[1].tensor(), x.matmul(weight)));
 }
 
+TEST(OnnxImport, AMatMulWithASecondNameKeepsItsAdd) {
+  for (const std::string nodes : {"i = Identity (a) y = Add (i, b) z = Relu (a)",
+                                  "i = Identity (a) z = Relu (a) y = Add (i, b)"}) {
+    onnx::ModelProto model = test::model_from_text(
+        "(float[N, 3] x) => (float[N, 4] y, float[N, 4] z) { a = MatMul (x, w) " + nodes + " }");
+    const at::Tensor weight = at::randn({3, 4}), bias = at::randn({4}), x = at::randn({2, 3});
+    add_weight(model, "w", weight);
+    add_weight(model, "b", bias);
+    const fx::Value result = (*import_onnx(std::move(model)))(x);
+    EXPECT_TRUE(at::allclose(result.items()[0].tensor(), x.matmul(weight) + bias)) << nodes;
+    EXPECT_TRUE(at::allclose(result.items()[1].tensor(), x.matmul(weight).relu())) << nodes;
+  }
+}
+
 TEST(OnnxImport, ALayerCalledTwiceIsOneModule) {
   onnx::ModelProto model = test::model_from_text(
       "(float[N, 3] x) => (float[N, 3] y) { a = Gemm (x, fc__weight) y = Gemm (a, fc__weight) }");
@@ -130,6 +144,58 @@ TEST(OnnxImport, ShapeArithmeticOfOtherSizesIsDoneWithInts) {
             "(args=(%x, [%mul, -1]), kwargs={})\n"
             "return reshape\n");
   EXPECT_EQ((*module)(at::randn({5, 3, 4})).tensor().sizes(), (at::IntArrayRef{10, 6}));
+}
+
+TEST(OnnxImport, QuotientsOfDifferencesRoundTowardsZero) {
+  const auto module = import(
+      "(float[N] x) => (int64 y) {"
+      " s = Shape (x) i = Constant <value = int64 {0}> () n = Gather (s, i)"
+      " ten = Constant <value = int64 {10}> () d = Sub (n, ten)"
+      " three = Constant <value = int64 {3}> () y = Div (d, three) }");
+  EXPECT_EQ((*module)(at::zeros({3})).tensor().item<int64_t>(), -2);
+}
+
+TEST(OnnxImport, ConstantsThatGrowAreLeftToTheRun) {
+  std::string nodes = "a0 = Concat <axis = 0> (w, w) ";
+  for (int i = 0; i < 30; ++i) {
+    nodes += "a" + std::to_string(i + 1) + " = Concat <axis = 0> (a" + std::to_string(i) + ", a" +
+             std::to_string(i) + ") ";
+  }
+  onnx::ModelProto model =
+      test::model_from_text("(float[N] x) => (float[M] y) { " + nodes + " y = Add (x, a30) }");
+  add_weight(model, "w", at::ones({1024}));  // would become 8 TB
+  int64_t bytes = 0;
+  for (const auto& item : import_onnx(std::move(model))->state_dict())
+    bytes += item.value().nbytes();
+  EXPECT_LT(bytes, int64_t{1} << 28);
+}
+
+TEST(OnnxImport, FunctionsThatExpandWithoutMeasureAreRefused) {
+  onnx::ModelProto model =
+      test::model_from_text("(float[2] x) => (float[2] y) { y = custom.ops.F0 (x) }");
+  for (int i = 0; i < 40; ++i) {
+    onnx::FunctionProto& function = *model.add_functions();
+    function.set_domain("custom.ops");
+    function.set_name("F" + std::to_string(i));
+    for (int call = 0; call < 2 && i < 39; ++call) {
+      onnx::NodeProto& node = *function.add_node();
+      node.set_domain("custom.ops");
+      node.set_op_type("F" + std::to_string(i + 1));
+    }
+  }
+  EXPECT_THAT([&] { import_onnx(std::move(model), {.name = "m.onnx"}); },
+              ThrowsMessage<Error>("m.onnx: the model's functions expand to more than 100000 calls "
+                                   "or 256 MB"));
+}
+
+TEST(OnnxImport, ANodeWithoutResultsIsAnError) {
+  onnx::ModelProto model = test::model_from_text("(float[2] x) => (float[2] y) { y = Relu (x) }");
+  onnx::NodeProto& node = *model.mutable_graph()->add_node();
+  node.set_op_type("Split");
+  node.set_name("cut\nhere");
+  node.add_input("x");
+  EXPECT_THAT([&] { import_onnx(std::move(model), {.name = "m.onnx"}); },
+              ThrowsMessage<Error>("m.onnx: node 'cut?here' (Split): has no results"));
 }
 
 TEST(OnnxImport, UnknownOperatorsAreCarriedAndOnlyRunningThemFails) {
@@ -209,6 +275,15 @@ const BadModel kBadModels[] = {
     {"WrongAttributeType",
      "(float[1, 3, 8, 8] x, float[4, 3, 3, 3] w) => (float[N] y) { y = Conv <group = 1.5> (x, w) }",
      "m.onnx: node 'y' (Conv): attribute 'group' is of type FLOAT, expected INT"},
+    {"LayerNormAxis",
+     "(float[2, 3] x, float[3] w) => (float[N] y)"
+     " { y = LayerNormalization <axis = -9000000000000000000> (x, w) }",
+     "m.onnx: node 'y' (LayerNormalization): axis -9000000000000000000 does not exist in a tensor "
+     "with 2 axes"},
+    {"NegativeExpand",
+     "(float[3] x) => (float[N] y) { s = Constant <value = int64[2] {-1, 3}> () y = Expand (x, s) "
+     "}",
+     "m.onnx: node 'y' (Expand): shape contains -1"},
     {"ZeroStride",
      "(float[1, 3, 8, 8] x, float[4, 3, 3, 3] w) => (float[N] y) { y = Conv <strides = [0, 1]> (x, "
      "w) }",

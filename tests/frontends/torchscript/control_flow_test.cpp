@@ -28,7 +28,7 @@ TEST(TorchScriptControlFlow, GivenInputsStayInputs) {
 
 TEST(TorchScriptControlFlow, GivenInputsHaveToExist) {
   EXPECT_EQ(import_error(fixture("branches.scripted"), {.given_inputs = {"masc"}}),
-            "given_inputs: the model has no input 'masc'; did you mean 'mask'?");
+            "the model has no input 'masc'; did you mean 'mask'?");
 }
 
 TEST(TorchScriptControlFlow, AFlagThatIsGivenIsUnknown) {
