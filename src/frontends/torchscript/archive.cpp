@@ -1,7 +1,9 @@
 #include "frontends/torchscript/archive.h"
 
+#include "frontends/torchscript/archive_check.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
+#include "sparsebit/core/mapped_file.h"
 #include "sparsebit/frontends/torchscript.h"
 
 #include <ATen/ATen.h>
@@ -36,6 +38,26 @@ void check_magic(const std::filesystem::path& path) {
     fail(ErrorKind::InvalidModel, path, "is not a TorchScript file, which is a zip archive");
 }
 
+void check_sizes(const std::filesystem::path& path) {
+  const MappedFile file(path);
+  const std::string problem = zip_problem(file.bytes());
+  if (!problem.empty()) fail(ErrorKind::InvalidModel, path, problem);
+}
+
+/// What libtorch reads without looking twice.
+void check_record(const std::filesystem::path& path, const std::string& name,
+                  caffe2::serialize::PyTorchStreamReader& reader) {
+  const bool is_pickle = name.ends_with(".pkl") || name.ends_with(".debug_pkl");
+  const bool is_code = name.starts_with("code/") && name.ends_with(".py");
+  if (!is_pickle && !is_code) return;
+  const auto [data, size] = reader.getRecord(name);
+  const std::string_view bytes(static_cast<const char*>(data.get()), size);
+  const std::string problem = is_code ? source_problem(bytes) : pickle_problem(bytes);
+  if (!problem.empty()) {
+    fail(ErrorKind::InvalidModel, path, "record '" + name + "' is damaged: " + problem);
+  }
+}
+
 /// torch.save() writes zip archives too, but only with tensors and pickled Python objects.
 void check_records(const std::filesystem::path& path) {
   caffe2::serialize::PyTorchStreamReader reader(path.string());
@@ -46,6 +68,7 @@ void check_records(const std::filesystem::path& path) {
     fail(ErrorKind::InvalidModel, path,
          "has no TorchScript code; it was written by torch.save, not torch.jit.save (make one with "
          "torch.jit.trace or torch.jit.script)");
+  for (const std::string& name : reader.getAllRecords()) check_record(path, name, reader);
 }
 
 void check_tensor(const std::filesystem::path& path, const std::string& name,
@@ -86,6 +109,7 @@ std::string first_line(const std::exception& e) {
 torch::jit::Module load_archive(const std::filesystem::path& path) {
   check_magic(path);
   try {
+    check_sizes(path);
     check_records(path);
     torch::jit::Module module = torch::jit::load(path.string(), c10::Device(at::kCPU));
     for (const auto& item : module.named_parameters()) check_tensor(path, item.name, item.value);

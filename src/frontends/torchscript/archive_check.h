@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace sparsebit::frontends::torchscript {
+
+// libtorch trusts the files it loads: lengths in them decide how much memory it takes, and a pickle
+// can make it read beyond its stack. What follows looks at the bytes first. Each function says what
+// is wrong, or nothing; what libtorch checks itself is left to it.
+
+/// The zip archive's table of records: sizes that the file does not have.
+std::string zip_problem(std::string_view file);
+
+/// A pickled record: texts longer than the record, marks and stack out of step.
+std::string pickle_problem(std::string_view record);
+
+/// A record of source code: nested so deeply that the parser, which calls itself, has no stack.
+std::string source_problem(std::string_view code);
+
+}  // namespace sparsebit::frontends::torchscript
