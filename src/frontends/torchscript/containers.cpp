@@ -113,10 +113,40 @@ Result concatenate(Data& items, const Data& in) {
 }
 
 Result repeat(Data& items, const Data& in) {
+  constexpr int64_t kMostItems = 1 << 20;
+  const int64_t times = known_int(in[1], "the length of a list");
+  SPARSEBIT_CHECK(items.empty() || times <= kMostItems / static_cast<int64_t>(items.size()),
+                  InvalidModel, "a list of ", items.size(), " items, ", times, " times");
   Data all;
-  for (int64_t i = known_int(in[1], "the length of a list"); i > 0; --i)
+  for (int64_t i = items.empty() ? 0 : times; i > 0; --i)
     all.insert(all.end(), items.begin(), items.end());
   return Data{Datum::list(std::move(all))};
+}
+
+auto find_key(const DictRef& dict, const Datum& key) {
+  SPARSEBIT_CHECK(key.is_known(), DataDependent, "a key of a dict depends on data");
+  return std::find_if(dict.items->begin(), dict.items->end(),
+                      [&](const auto& item) { return equal(item.first, key); });
+}
+
+Result dict_set(DictRef& dict, const Data& in) {
+  const auto found = find_key(dict, in[1]);
+  if (found != dict.items->end())
+    found->second = in[2];
+  else
+    dict.items->emplace_back(in[1], in[2]);
+  return Data();
+}
+
+/// dict([("a", x), ("b", y)])
+Result dict_of_pairs(Data& items, const Data&) {
+  DictRef dict{std::make_shared<std::vector<std::pair<Datum, Datum>>>()};
+  for (const Datum& item : items) {
+    const Data* const pair = item.items();
+    if (pair == nullptr || pair->size() != 2) return {};
+    dict_set(dict, {Datum(), (*pair)[0], (*pair)[1]});
+  }
+  return Data{dict};
 }
 
 const std::map<std::string, ListRule>& list_rules() {
@@ -136,6 +166,7 @@ const std::map<std::string, ListRule>& list_rules() {
       {"slice", slice},
       {"add", concatenate},
       {"mul", repeat},
+      {"dict", dict_of_pairs},
       {"add_",
        [](Data& items, const Data& in) -> Result {
          extend(items, in);
@@ -143,12 +174,6 @@ const std::map<std::string, ListRule>& list_rules() {
        }},
   };
   return all;
-}
-
-auto find_key(const DictRef& dict, const Datum& key) {
-  SPARSEBIT_CHECK(key.is_known(), DataDependent, "a key of a dict depends on data");
-  return std::find_if(dict.items->begin(), dict.items->end(),
-                      [&](const auto& item) { return equal(item.first, key); });
 }
 
 Result dict_get(DictRef& dict, const Data& in) {
@@ -160,15 +185,6 @@ Result dict_item(DictRef& dict, const Data& in) {
   const auto found = find_key(dict, in[1]);
   SPARSEBIT_CHECK(found != dict.items->end(), InvalidModel, "a dict has no such key");
   return Data{found->second};
-}
-
-Result dict_set(DictRef& dict, const Data& in) {
-  const auto found = find_key(dict, in[1]);
-  if (found != dict.items->end())
-    found->second = in[2];
-  else
-    dict.items->emplace_back(in[1], in[2]);
-  return Data();
 }
 
 Result dict_pop(DictRef& dict, const Data& in) {

@@ -1,3 +1,4 @@
+#include "core/temp_dir.h"
 #include "frontends/torchscript/reference.h"
 #include "sparsebit/core/error.h"
 
@@ -68,6 +69,30 @@ TEST(TorchScriptControlFlow, GrowingListsAndDictsAreResolved) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : result.get<fx::Dict>().items) keys.push_back(key);
   EXPECT_THAT(keys, ::testing::ElementsAre("first", "second", "third", "all"));
+}
+
+/// torchvision's feature pyramids build their result like this.
+TEST(TorchScriptControlFlow, DictsAreMadeOfPairs) {
+  const test::TempDir folder;
+  const std::string path = (folder.path() / "pairs.pt").string();
+  torch::jit::Module module("Pairs");
+  module.define("def forward(self, x):\n  return dict([('a', x), ('b', x + 1), ('a', x + 2)])\n");
+  module.save(path);
+  const TorchScriptModel imported = import_torchscript(path);
+  const fx::Value result = imported.module->invoke(std::vector<fx::Value>{at::ones({1})});
+  ASSERT_TRUE(result.is<fx::Dict>());
+  ASSERT_EQ(result.get<fx::Dict>().items.size(), 2u);
+  EXPECT_EQ(result.get<fx::Dict>().find("a")->tensor().item<float>(), 3);
+  EXPECT_EQ(result.get<fx::Dict>().find("b")->tensor().item<float>(), 2);
+}
+
+TEST(TorchScriptControlFlow, ListsOfEndlessLengthAreErrors) {
+  const test::TempDir folder;
+  const std::string path = (folder.path() / "long.pt").string();
+  torch::jit::Module module("Long");
+  module.define("def forward(self, x):\n  return torch.reshape(x, [1, 2] * 10000000000)\n");
+  module.save(path);
+  EXPECT_THAT(import_error(path), ::testing::HasSubstr("a list of 2 items, 10000000000 times"));
 }
 
 }  // namespace
