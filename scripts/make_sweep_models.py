@@ -49,6 +49,8 @@ def input_size(name: str) -> int:
         return 224  # torch exports their adaptive pooling to ONNX only if sizes divide
     if name == "vit_h_14":
         return 56  # a multiple of its patches
+    if name == BACKBONE + "ssd300_vgg16":
+        return 300  # its last feature map is one pixel of this
     if name.startswith(("inception", "swin", BACKBONE + "ssd")):
         return 128
     return 64
@@ -71,7 +73,8 @@ def build(name: str) -> torch.nn.Module:
 
 
 def settle(model: torch.nn.Module, size: int) -> None:
-    """Gives batch norms random weights and statistics that keep values at a common scale.
+    """Random values where a new model has zeros (a head whose result would be zero, for instance),
+    and batch norms with random weights and statistics that keep values at a common scale.
 
     The variance is that of the whole layer around zero, and means are small. True statistics of
     random features would divide the near-zero difference of large numbers by its own size, channel
@@ -83,6 +86,9 @@ def settle(model: torch.nn.Module, size: int) -> None:
         norm.running_var.copy_(square)
         norm.running_mean.copy_(0.1 * torch.randn_like(square) * square.sqrt())
 
+    for parameter in model.parameters():
+        if not parameter.any():
+            torch.nn.init.normal_(parameter, 0, 0.05)
     norms = [m for m in model.modules() if isinstance(m, torch.nn.BatchNorm2d)]
     for norm in norms:
         torch.nn.init.uniform_(norm.weight, 0.8, 1.2)
@@ -144,7 +150,8 @@ def make_model(name: str, folder: pathlib.Path, command: str | None) -> None:
         before = set(os.listdir(folder))
         started = time.time()
         try:
-            with torch.no_grad():
+            # Without gradients attention takes a short cut that torch cannot export to ONNX.
+            with torch.set_grad_enabled(form.startswith("opset")):
                 write(form, model, x, path)
         except Exception as error:  # torch's own limits: noted in the table
             lines = str(error).strip().splitlines()
