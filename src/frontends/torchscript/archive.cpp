@@ -38,28 +38,31 @@ void check_magic(const std::filesystem::path& path) {
     fail(ErrorKind::InvalidModel, path, "is not a TorchScript file, which is a zip archive");
 }
 
-void check_sizes(const std::filesystem::path& path) {
+Checksums check_sizes(const std::filesystem::path& path) {
   const MappedFile file(path);
-  const std::string problem = zip_problem(file.bytes());
+  Checksums checksums;
+  const std::string problem = zip_problem(file.bytes(), checksums);
   if (!problem.empty()) fail(ErrorKind::InvalidModel, path, problem);
+  return checksums;
 }
 
 /// What libtorch reads without looking twice.
 void check_record(const std::filesystem::path& path, const std::string& name,
-                  caffe2::serialize::PyTorchStreamReader& reader) {
+                  caffe2::serialize::PyTorchStreamReader& reader, const Checksums& checksums) {
   const bool is_pickle = name.ends_with(".pkl") || name.ends_with(".debug_pkl");
   const bool is_code = name.starts_with("code/") && name.ends_with(".py");
   if (!is_pickle && !is_code) return;
   const auto [data, size] = reader.getRecord(name);
   const std::string_view bytes(static_cast<const char*>(data.get()), size);
-  const std::string problem = is_code ? source_problem(bytes) : pickle_problem(bytes);
+  std::string problem = checksum_problem(name, bytes, checksums);
+  if (problem.empty()) problem = is_code ? source_problem(bytes) : pickle_problem(bytes);
   if (!problem.empty()) {
     fail(ErrorKind::InvalidModel, path, "record '" + name + "' is damaged: " + problem);
   }
 }
 
 /// torch.save() writes zip archives too, but only with tensors and pickled Python objects.
-void check_records(const std::filesystem::path& path) {
+void check_records(const std::filesystem::path& path, const Checksums& checksums) {
   caffe2::serialize::PyTorchStreamReader reader(path.string());
   if (!reader.hasRecord("data.pkl"))
     fail(ErrorKind::InvalidModel, path,
@@ -68,7 +71,8 @@ void check_records(const std::filesystem::path& path) {
     fail(ErrorKind::InvalidModel, path,
          "has no TorchScript code; it was written by torch.save, not torch.jit.save (make one with "
          "torch.jit.trace or torch.jit.script)");
-  for (const std::string& name : reader.getAllRecords()) check_record(path, name, reader);
+  for (const std::string& name : reader.getAllRecords())
+    check_record(path, name, reader, checksums);
 }
 
 void check_tensor(const std::filesystem::path& path, const std::string& name,
@@ -109,8 +113,7 @@ std::string first_line(const std::exception& e) {
 torch::jit::Module load_archive(const std::filesystem::path& path) {
   check_magic(path);
   try {
-    check_sizes(path);
-    check_records(path);
+    check_records(path, check_sizes(path));
     torch::jit::Module module = torch::jit::load(path.string(), c10::Device(at::kCPU));
     for (const auto& item : module.named_parameters()) check_tensor(path, item.name, item.value);
     for (const auto& item : module.named_buffers()) check_tensor(path, item.name, item.value);

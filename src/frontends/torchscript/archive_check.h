@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -9,8 +11,17 @@ namespace sparsebit::frontends::torchscript {
 // can make it read beyond its stack. What follows looks at the bytes first. Each function says what
 // is wrong, or nothing; what libtorch checks itself is left to it.
 
+/// Checksums (CRC-32) of an archive's records, by name without the archive's own folder.
+using Checksums = std::map<std::string, uint32_t, std::less<>>;
+
 /// The zip archive's table of records: sizes that the file does not have.
-std::string zip_problem(std::string_view file);
+/// @param checksums  gets what the table says.
+std::string zip_problem(std::string_view file, Checksums& checksums);
+
+/// A record whose bytes are not those that were written. libtorch does not look, and its parser is
+/// not made for damaged code.
+std::string checksum_problem(std::string_view name, std::string_view record,
+                             const Checksums& checksums);
 
 /// A pickled record: texts longer than the record, marks and stack out of step.
 std::string pickle_problem(std::string_view record);

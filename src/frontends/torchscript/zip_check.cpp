@@ -1,6 +1,7 @@
 #include "frontends/torchscript/archive_check.h"
 
 #include <c10/util/StringUtil.h>
+#include <zlib.h>
 
 #include <cstdint>
 #include <optional>
@@ -70,7 +71,7 @@ bool read_extension(std::string_view extra, Entry& entry) {
 
 }  // namespace
 
-std::string zip_problem(std::string_view file) {
+std::string zip_problem(std::string_view file, Checksums& checksums) {
   const std::optional<Directory> directory = find_directory(file);
   if (!directory) return "its table of records is missing; is the file complete?";
   if (directory->offset > file.size() || directory->size > file.size() - directory->offset) {
@@ -95,9 +96,21 @@ std::string zip_problem(std::string_view file) {
       return c10::str("a record of ", entry.size, " bytes is not in the file, which has ",
                       file.size());
     }
+    const std::string_view path = rest.substr(kEntrySize, name);
+    const size_t slash = path.find('/');  // npos + 1 is 0: a name without a folder
+    checksums.emplace(path.substr(slash + 1), static_cast<uint32_t>(number(rest, 16, 4)));
     rest.remove_prefix(whole);
   }
   return {};
+}
+
+std::string checksum_problem(std::string_view name, std::string_view record,
+                             const Checksums& checksums) {
+  const auto stated = checksums.find(name);
+  const auto* const bytes = reinterpret_cast<const Bytef*>(record.data());
+  const bool same =
+      stated != checksums.end() && ::crc32_z(0, bytes, record.size()) == stated->second;
+  return same ? "" : "its checksum is another one";
 }
 
 }  // namespace sparsebit::frontends::torchscript

@@ -23,11 +23,13 @@ TEST(ArchiveCheck, RealFilesAreSound) {
   for (const auto& entry : std::filesystem::directory_iterator(TORCHSCRIPT_FIXTURES)) {
     SCOPED_TRACE(entry.path());
     if (entry.path().extension() != ".pt") continue;
-    EXPECT_EQ(zip_problem(read(entry.path())), "");
+    Checksums checksums;
+    EXPECT_EQ(zip_problem(read(entry.path()), checksums), "");
     caffe2::serialize::PyTorchStreamReader reader(entry.path().string());
     for (const std::string& name : reader.getAllRecords()) {
       const auto [data, size] = reader.getRecord(name);
       const std::string_view bytes(static_cast<const char*>(data.get()), size);
+      EXPECT_EQ(checksum_problem(name, bytes, checksums), "") << name;
       EXPECT_EQ(name.ends_with("pkl") ? pickle_problem(bytes) : "", "") << name;
       EXPECT_EQ(name.ends_with(".py") ? source_problem(bytes) : "", "") << name;
     }
@@ -56,14 +58,23 @@ TEST(ArchiveCheck, RecordsThatTheFileDoesNotHave) {
   const std::string file = read(TORCHSCRIPT_FIXTURES "/containers.traced.pt");
   const size_t entry = file.find("PK\x01\x02");
   ASSERT_NE(entry, std::string::npos);
+  Checksums checksums;
   std::string large = file;
   large.replace(entry + 24, 4, "\xf0\xff\xff\x7f");
-  EXPECT_THAT(zip_problem(large), StartsWith("a record of 2147483632 bytes is not in the file"));
+  EXPECT_THAT(zip_problem(large, checksums),
+              StartsWith("a record of 2147483632 bytes is not in the file"));
   std::string damaged = file;
   damaged[entry] = 'X';
-  EXPECT_EQ(zip_problem(damaged), "its table of records is damaged");
-  EXPECT_EQ(zip_problem(file.substr(0, entry)),
+  EXPECT_EQ(zip_problem(damaged, checksums), "its table of records is damaged");
+  EXPECT_EQ(zip_problem(file.substr(0, entry), checksums),
             "its table of records is missing; is the file complete?");
+}
+
+TEST(ArchiveCheck, ChecksumsAreCompared) {
+  const Checksums checksums = {{"data.pkl", 0xCBF43926}};
+  EXPECT_EQ(checksum_problem("data.pkl", "123456789", checksums), "");
+  EXPECT_EQ(checksum_problem("data.pkl", "12345678", checksums), "its checksum is another one");
+  EXPECT_EQ(checksum_problem("other", "123456789", checksums), "its checksum is another one");
 }
 
 TEST(ArchiveCheck, CodeOfAnyDepthAPersonWrites) {
