@@ -113,7 +113,8 @@ TEST_F(Convert, FailuresLeaveNothingBehind) {
   save_onnx_model(model);
   const std::string before = read_file(model);
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{model, "-o", model}, model + ": this belongs to the model to convert; write to another file"},
+      {{model, "-o", model},
+       model + ": this belongs to the model to convert; write to another file"},
       {{model, "-o", out_, "--dynamic", "y:0=n"}, "there is no input 'y'; the inputs are x, ids"},
       {{model, "-o", out_, "--dynamic", "x=n"},
        "--dynamic x=n: expected NAME:DIMENSION=SYMBOL, such as x:0=batch"},
