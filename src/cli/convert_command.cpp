@@ -60,9 +60,8 @@ Written read_back(const fs::path& path) {
   for (const onnx::OperatorSetIdProto& opset : model.opset_import()) {
     if (opset.domain().empty()) written.opset = opset.version();
   }
-  std::error_code none;
-  const auto data = fs::file_size(path.string() + ".data", none);
-  if (!none) written.bytes += static_cast<int64_t>(data);
+  for (const std::string& name : io::external_files(model))
+    written.bytes += static_cast<int64_t>(fs::file_size(path.parent_path() / name));
   return written;
 }
 

@@ -147,6 +147,7 @@ struct AtomicFile::Impl {
   RemoveOnInterrupt interruptible;
   DescriptorBuffer buffer;
   std::ostream stream;
+  bool finished = false;
   bool committed = false;
 };
 
@@ -159,9 +160,9 @@ AtomicFile::~AtomicFile() = default;
 
 std::ostream& AtomicFile::stream() { return impl_->stream; }
 
-void AtomicFile::commit() {
+void AtomicFile::finish() {
   Impl& file = *impl_;
-  SPARSEBIT_CHECK(!file.committed, Internal, file.target.string(), ": committed twice");
+  if (file.finished) return;
   file.stream.flush();
   if (file.buffer.error_number() != 0) {
     throw io_error(file.target, "cannot write", file.buffer.error_number());
@@ -173,6 +174,13 @@ void AtomicFile::commit() {
   if (::fsync(file.descriptor.get()) != 0 || file.descriptor.close() != 0) {
     throw io_error(file.target, "cannot write", errno);
   }
+  file.finished = true;
+}
+
+void AtomicFile::commit() {
+  Impl& file = *impl_;
+  SPARSEBIT_CHECK(!file.committed, Internal, file.target.string(), ": committed twice");
+  finish();
   if (::rename(file.temporary.c_str(), file.target.c_str()) != 0) {
     throw io_error(file.target, "cannot replace", errno);
   }

@@ -1,5 +1,7 @@
 #include "export/carried.h"
 
+#include "export/subgraphs.h"
+
 #include "sparsebit/core/error.h"
 #include "sparsebit/io/onnx_tensor.h"
 
@@ -11,7 +13,6 @@ namespace {
 
 using fx::Node;
 using fx::Value;
-using Names = std::unordered_map<std::string, std::string>;
 
 /// "onnx.com.microsoft.Gelu" -> {"com.microsoft", "Gelu"}
 std::pair<std::string, std::string> domain_and_type(const std::string& target) {
@@ -70,37 +71,6 @@ onnx::AttributeProto attribute_of(const Node& node, const std::string& name, con
   return proto;
 }
 
-template <class Visit>
-void for_each_graph(onnx::AttributeProto& attribute, const Visit& visit) {
-  if (attribute.has_g()) visit(*attribute.mutable_g());
-  for (onnx::GraphProto& graph : *attribute.mutable_graphs()) visit(graph);
-}
-
-/// What a subgraph reads from outside has another name in the new file.
-void rename_captured(onnx::GraphProto& graph, const Names& names) {
-  const auto renamed = [&](const std::string& name) {
-    const auto it = names.find(name);
-    return it == names.end() ? name : it->second;
-  };
-  for (onnx::NodeProto& node : *graph.mutable_node()) {
-    for (std::string& input : *node.mutable_input()) input = renamed(input);
-    for (onnx::AttributeProto& attribute : *node.mutable_attribute())
-      for_each_graph(attribute, [&](onnx::GraphProto& inner) { rename_captured(inner, names); });
-  }
-  for (onnx::ValueInfoProto& output : *graph.mutable_output())
-    output.set_name(renamed(output.name()));
-}
-
-void collect_names(onnx::GraphProto& graph, std::vector<std::string>& names) {
-  for (const auto& input : graph.input()) names.push_back(input.name());
-  for (const auto& tensor : graph.initializer()) names.push_back(tensor.name());
-  for (onnx::NodeProto& node : *graph.mutable_node()) {
-    names.insert(names.end(), node.output().begin(), node.output().end());
-    for (onnx::AttributeProto& attribute : *node.mutable_attribute())
-      for_each_graph(attribute, [&](onnx::GraphProto& inner) { collect_names(inner, names); });
-  }
-}
-
 std::vector<std::string> captures_of(const Node& node) {
   std::vector<std::string> names;
   if (const Value* list = node.kwarg("_captures")) {
@@ -116,11 +86,19 @@ bool is_carried(const Node& node) {
          node.kwarg("_opset") != nullptr;
 }
 
-int64_t carried_opset(const Node& node) { return node.kwarg("_opset")->to_int(); }
-
 int64_t carried_outputs(const Node& node) {
   const Value* count = node.kwarg("_outputs");
   return count ? count->to_int() : 1;
+}
+
+std::map<std::string, int64_t> carried_domains(const Node& node) {
+  std::map<std::string, int64_t> domains;
+  if (const Value* inside = node.kwarg("_domains")) {
+    for (const auto& [domain, version] : inside->get<fx::Dict>().items)
+      domains.emplace(domain, version.to_int());
+  }
+  domains[domain_and_type(node.target()).first] = node.kwarg("_opset")->to_int();
+  return domains;
 }
 
 std::vector<std::string> names_inside(const Node& node) {
@@ -128,7 +106,7 @@ std::vector<std::string> names_inside(const Node& node) {
   for (const auto& [name, value] : node.kwargs()) {
     if (is_note(name) || !value.is<fx::Dict>()) continue;
     onnx::AttributeProto attribute = attribute_of(node, name, value);
-    for_each_graph(attribute, [&](onnx::GraphProto& graph) { collect_names(graph, names); });
+    for_each_graph(attribute, [&](onnx::GraphProto& graph) { collect_definitions(graph, names); });
   }
   return names;
 }
@@ -145,15 +123,14 @@ onnx::NodeProto carried_node(const Node& node,
                   " arguments");
   const size_t inputs = node.args().size() - captures.size();
   for (size_t i = 0; i < inputs; ++i) proto.add_input(value_name(node.args()[i]));
-  Names names;
+  std::unordered_map<std::string, std::string> names;
   for (size_t i = 0; i < captures.size(); ++i)
     names.emplace(captures[i], value_name(node.args()[inputs + i]));
   for (const auto& [name, value] : node.kwargs()) {
     if (is_note(name)) continue;
-    onnx::AttributeProto& attribute = *proto.add_attribute();
-    attribute = attribute_of(node, name, value);
-    for_each_graph(attribute, [&](onnx::GraphProto& graph) { rename_captured(graph, names); });
+    *proto.add_attribute() = attribute_of(node, name, value);
   }
+  rename_captured(proto, names);
   return proto;
 }
 

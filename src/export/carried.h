@@ -5,8 +5,8 @@
 #include <onnx/onnx_pb.h>
 
 #include <functional>
+#include <map>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace sparsebit::exports {
@@ -22,8 +22,10 @@ std::vector<std::string> names_inside(const fx::Node& node);
 onnx::NodeProto carried_node(const fx::Node& node,
                              const std::function<std::string(const fx::Value&)>& value_name);
 
-/// How many outputs it has, and the version of its domain that it was written for.
+/// How many outputs it has.
 int64_t carried_outputs(const fx::Node& node);
-int64_t carried_opset(const fx::Node& node);
+
+/// Versions of the domains that it, and what is inside it, was written for.
+std::map<std::string, int64_t> carried_domains(const fx::Node& node);
 
 }  // namespace sparsebit::exports

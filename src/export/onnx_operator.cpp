@@ -42,6 +42,15 @@ class Signature {
     return opset_ > newest_schema_opset() ? Place::Attribute : Place::Nowhere;
   }
 
+  /// Whether leaving an argument out means this value. Defaults are those of the opset; ours, of
+  /// the newest one, count where the opset has none.
+  bool implies(const std::string& name, const Value& value, const Value* ours) const {
+    if (type_ == "RoiAlign" && name == "coordinate_transformation_mode")
+      return value.string() == (opset_ >= 16 ? "half_pixel" : "output_half_pixel");
+    if (!schema_ || !schema_->attributes().contains(name)) return ours && value.same_as(*ours);
+    return equals(schema_->attributes().at(name).default_value, value);
+  }
+
   /// A constant tensor as the kind of attribute that stands in its place.
   Value fit(const std::string& name, const Value& value) const {
     const bool attribute = schema_ && schema_->attributes().contains(name);
@@ -61,6 +70,14 @@ class Signature {
   }
 
  private:
+  static bool equals(const onnx::AttributeProto& a, const Value& value) {
+    if (a.type() == onnx::AttributeProto::INT) return value.is_int() && value.to_int() == a.i();
+    if (a.type() == onnx::AttributeProto::STRING)
+      return value.is_string() && value.string() == a.s();
+    return a.type() == onnx::AttributeProto::FLOAT && value.is_double() &&
+           static_cast<float>(value.to_double()) == a.f();
+  }
+
   static bool holds_values(const Value& value) {
     return value.is_tensor() || value.contains_node();
   }
@@ -122,6 +139,13 @@ Value known_value(Call& c, const Value& value) {
   return held.is_tensor() && held.sym().constant.defined() ? Value(held.sym().constant) : value;
 }
 
+/// None where an older opset would take it for something else.
+Value filled_in(const std::string& type, const std::string& name, const Value& value,
+                int64_t opset) {
+  const bool newer_axis = type == "DFT" && name == "axis" && opset < 20;
+  return newer_axis && value.is_none() ? Value(int64_t{-2}) : value;
+}
+
 Operands read_operands(Call& c, const std::string& type) {
   const Signature signature(type, c.w.opset());
   const auto& parameters = c.args().schema().parameters();
@@ -129,15 +153,14 @@ Operands read_operands(Call& c, const std::string& type) {
   Operands operands;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const std::string& name = parameters[i].name;
-    const Value& given = c.args().values()[i];
+    const Value given = filled_in(type, name, c.args().values()[i], c.w.opset());
     const Place place = signature.place_of(i, name, given);
     if (place == Place::Input) {
       values.push_back(c.val(name));
       continue;
     }
-    const bool is_default =
-        parameters[i].default_value && given.same_as(*parameters[i].default_value);
-    if (is_default || given.is_none()) continue;
+    const Value* ours = parameters[i].default_value ? &*parameters[i].default_value : nullptr;
+    if (given.is_none() || signature.implies(name, given, ours)) continue;
     const Value value = signature.fit(name, known_value(c, given));
     if (place == Place::Nowhere && means_nothing(value)) continue;
     if (place == Place::Nowhere || value.contains_node()) {

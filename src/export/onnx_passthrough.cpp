@@ -3,6 +3,7 @@
 #include "export/carried.h"
 #include "export/exporter.h"
 #include "export/onnx_schema.h"
+#include "export/subgraphs.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/io/onnx_tensor.h"
@@ -80,14 +81,8 @@ Val Exporter::carry_through(const Node& node) {
   onnx::NodeProto proto = carried_node(node, [&](const Value& value) {
     return inputs.emplace_back(carried_input(node, value)).name;
   });
-  const int64_t opset = carried_opset(node), count = carried_outputs(node);
-  if (!proto.domain().empty()) {
-    const auto [it, is_new] = domains_.emplace(proto.domain(), opset);
-    SPARSEBIT_CHECK(it->second == opset, Unsupported, "node '", node.name(), "' needs version ",
-                    opset, " of '", proto.domain(), "', others need ", it->second);
-  } else {
-    check_carried_opset(node, proto.op_type(), opset);
-  }
+  const int64_t count = carried_outputs(node);
+  check_carried_opsets(node, proto);
   proto.set_name(writer_.unique_name(node.name() + "/" + proto.op_type()));
   std::vector<Sym> outputs(static_cast<size_t>(count));
   for (Sym& output : outputs) {
@@ -110,18 +105,36 @@ Sym Exporter::carried_input(const Node& node, const Value& value) {
   return writer_.constant(held.plain.tensor(), path_of(held.plain.tensor()));
 }
 
-/// An operator of ONNX itself can be written in another opset only if it did not change between.
-void Exporter::check_carried_opset(const Node& node, const std::string& type, int64_t opset) {
-  const onnx::OpSchema* known = schema_of(type, std::max(opset, writer_.opset()));
-  if (!known) {
-    carries_unknown_ = true;
-    return;
+/// The domains of a carried node, and of what is inside it, become domains of the file.
+void Exporter::check_carried_opsets(const Node& node, onnx::NodeProto& proto) {
+  const std::map<std::string, int64_t> versions = carried_domains(node);
+  for (const auto& [domain, version] : versions) {
+    if (domain.empty()) continue;
+    const auto [it, is_new] = domains_.emplace(domain, version);
+    SPARSEBIT_CHECK(it->second == version, Unsupported, "node '", node.name(), "' needs version ",
+                    version, " of '", domain, "', others need ", it->second);
   }
-  const onnx::OpSchema* before = schema_of(type, opset);
-  const onnx::OpSchema* now = schema_of(type, writer_.opset());
+  const auto own = versions.find("");
+  if (own == versions.end()) return;
+  for_each_node(proto, [&](const onnx::NodeProto& inner) {
+    if (inner.domain().empty() || inner.domain() == "ai.onnx")
+      check_carried_opset(node, inner.op_type(), own->second);
+  });
+}
+
+/// An operator of ONNX itself can be written in another opset only if it did not change between,
+/// and only the linked library's opsets tell.
+void Exporter::check_carried_opset(const Node& node, const std::string& type, int64_t opset) {
+  const bool is_known = schema_of(type, std::max(opset, writer_.opset())) != nullptr;
+  carries_unknown_ |= !is_known;
+  if (opset == writer_.opset()) return;
+  const int64_t newest = newest_schema_opset();
+  const onnx::OpSchema* before = opset <= newest ? schema_of(type, opset) : nullptr;
+  const onnx::OpSchema* now =
+      writer_.opset() <= newest ? schema_of(type, writer_.opset()) : nullptr;
   const bool same = before && now && before->SinceVersion() == now->SinceVersion();
   SPARSEBIT_CHECK(same, Unsupported, "node '", node.name(), "': ", type, " was written for opset ",
-                  opset, " and is another operator in opset ", writer_.opset(),
+                  opset, " and may be another operator in opset ", writer_.opset(),
                   "; export with opset ", opset);
 }
 

@@ -7,7 +7,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <set>
+#include <numeric>
 
 namespace sparsebit::exports {
 namespace {
@@ -133,15 +133,15 @@ struct SizePair {
   int64_t first, second;
 };
 
-/// Sizes of the two runs, one guess after the other. Guesses are even and not 1, since odd things
-/// happen to small numbers.
+/// Sizes of the two runs, one guess after the other. No two grow by the same factor, or a multiple
+/// of the batch could be taken for the length.
 std::vector<std::map<Role, SizePair>> guesses() {
-  return {{{Role::Batch, {2, 4}}, {Role::Length, {8, 16}}, {Role::Spatial, {224, 448}}},
-          {{Role::Batch, {2, 4}}, {Role::Length, {32, 64}}, {Role::Spatial, {64, 96}}},
+  return {{{Role::Batch, {2, 3}}, {Role::Length, {8, 24}}, {Role::Spatial, {224, 288}}},
+          {{Role::Batch, {2, 4}}, {Role::Length, {32, 48}}, {Role::Spatial, {64, 160}}},
           {{Role::Batch, {2, 3}}, {Role::Length, {16, 17}}, {Role::Spatial, {32, 40}}},
-          {{Role::Batch, {1, 2}}, {Role::Length, {224, 448}}, {Role::Spatial, {512, 640}}},
+          {{Role::Batch, {1, 2}}, {Role::Length, {224, 336}}, {Role::Spatial, {512, 640}}},
           {{Role::Batch, {1, 2}}, {Role::Length, {3, 4}}, {Role::Spatial, {8, 10}}},
-          {{Role::Batch, {1, 2}}, {Role::Length, {1, 2}}, {Role::Spatial, {2, 3}}}};
+          {{Role::Batch, {1, 2}}, {Role::Length, {1, 3}}, {Role::Spatial, {2, 3}}}};
 }
 
 /// Sizes that the given examples have for the symbols.
@@ -160,42 +160,60 @@ Sizes given_sizes(const std::vector<InputSpec>& inputs, const std::vector<fx::Va
   return sizes;
 }
 
+/// Sizes for the second run when examples gave those of the first, best guess first: each grows by
+/// a factor of its own; they may have to fit each other; the examples may have the largest ones.
+std::vector<Sizes> other_sizes(const Sizes& sizes) {
+  using Change = int64_t (*)(int64_t size, int64_t index);
+  std::vector<Sizes> result;
+  for (const Change change : {Change([](int64_t n, int64_t i) { return n * (i + 2); }),
+                              Change([](int64_t n, int64_t) { return n * 2; }),
+                              Change([](int64_t n, int64_t i) { return n / (i + 2); }),
+                              Change([](int64_t n, int64_t) { return n / 2; }),
+                              Change([](int64_t n, int64_t) { return n * 3 / 4; })}) {
+    Sizes& other = result.emplace_back();
+    for (const auto& [symbol, size] : sizes) {
+      const auto index = static_cast<int64_t>(other.size());
+      other[symbol] = std::max<int64_t>(1, change(size, index));
+    }
+  }
+  return result;
+}
+
 /// Pairs of sizes to try, best first.
 std::vector<std::pair<Sizes, Sizes>> candidates(const std::vector<InputSpec>& inputs,
                                                 const std::vector<fx::Value>& given) {
   const std::map<std::string, Role> roles = roles_of(inputs);
   const Sizes fixed = given_sizes(inputs, given);
   std::vector<std::pair<Sizes, Sizes>> pairs;
-  for (const auto& guess : guesses()) {
-    Sizes first = fixed, second;
-    for (const auto& [symbol, role] : roles) first.emplace(symbol, guess.at(role).first);
-    for (const auto& [symbol, size] : first) {
-      second[symbol] = fixed.contains(symbol) ? 2 * size : guess.at(roles.at(symbol)).second;
-    }
-    pairs.emplace_back(first, second);
-  }
-  if (!fixed.empty()) {  // a model may have a largest size, and the example may have it
-    auto [first, second] = pairs.front();
-    for (const double factor : {0.5, 0.75}) {
-      for (auto& [symbol, size] : second) {
-        if (fixed.contains(symbol))
-          size = std::max<int64_t>(
-              1, static_cast<int64_t>(static_cast<double>(first[symbol]) * factor));
+  for (const Sizes& other : other_sizes(fixed)) {
+    for (const auto& guess : guesses()) {
+      Sizes first = fixed, second = other;
+      for (const auto& [symbol, role] : roles) {
+        first.emplace(symbol, guess.at(role).first);
+        second.emplace(symbol, guess.at(role).second);
       }
       pairs.emplace_back(first, second);
+      if (fixed.size() == roles.size()) break;  // nothing to guess
     }
+    if (fixed.empty()) break;
   }
   return pairs;
 }
 
-/// Symbols by the sizes they had in the two runs; "" for sizes that several had.
+/// Symbols by the sizes they had in the two runs. One that grew like another has no entry: its
+/// sizes may be a multiple of the other's.
 using SymbolTable = std::map<std::pair<int64_t, int64_t>, std::string>;
 
 SymbolTable symbol_table(const Sizes& first, const Sizes& second) {
+  const auto growth = [&](const std::string& symbol) {
+    const int64_t a = first.at(symbol), b = second.at(symbol), common = std::gcd(a, b);
+    return common == 0 ? std::pair{a, b} : std::pair{a / common, b / common};
+  };
+  std::map<std::pair<int64_t, int64_t>, int> alike;
+  for (const auto& [symbol, size] : first) ++alike[growth(symbol)];
   SymbolTable table;
   for (const auto& [symbol, size] : first) {
-    const auto [it, is_new] = table.emplace(std::pair{size, second.at(symbol)}, symbol);
-    if (!is_new) it->second.clear();
+    if (alike[growth(symbol)] == 1) table.emplace(std::pair{size, second.at(symbol)}, symbol);
   }
   return table;
 }
@@ -221,13 +239,57 @@ Fact merge(const Fact& a, const Fact& b, const SymbolTable& symbols) {
   return merged;
 }
 
-void merge_runs(ShapeFacts& facts, TrialRun first, const TrialRun& second,
+void merge_runs(ShapeFacts& facts, const TrialRun& first, const TrialRun& second,
                 const SymbolTable& symbols) {
-  for (auto& [node, fact] : first.facts) {
+  for (const auto& [node, fact] : first.facts) {
     const auto other = second.facts.find(node);
     facts.facts[node] = other == second.facts.end() ? fact : merge(fact, other->second, symbols);
   }
-  facts.aliases = std::move(first.aliases);
+  facts.aliases = first.aliases;
+}
+
+void open_dim(TensorInfo& info, size_t dim) {
+  info.shape[dim] = -1;
+  if (dim < info.symbols.size()) info.symbols[dim].clear();
+}
+
+/// Sizes that are others when sizes that depend on data are others.
+void open_where_different(Fact& merged, const Fact& first, const Fact& varied) {
+  if (merged.tensor && first.tensor && varied.tensor) {
+    const Shape &a = first.tensor->shape, &b = varied.tensor->shape;
+    if (a.size() != b.size()) {
+      merged.tensor.reset();
+    } else {
+      for (size_t i = 0; i < a.size(); ++i) {
+        if (a[i] != b[i]) open_dim(*merged.tensor, i);
+      }
+    }
+  }
+  const size_t items = std::min({merged.items.size(), first.items.size(), varied.items.size()});
+  for (size_t i = 0; i < items; ++i)
+    open_where_different(merged.items[i], first.items[i], varied.items[i]);
+}
+
+/// What holds for any data.
+void merge_varied(ShapeFacts& facts, const TrialRun& first, const TrialRun& varied) {
+  for (const auto& [node, fact] : varied.facts) {
+    const auto merged = facts.facts.find(node);
+    const auto before = first.facts.find(node);
+    if (merged != facts.facts.end() && before != first.facts.end())
+      open_where_different(merged->second, before->second, fact);
+  }
+}
+
+/// Facts of a model for one pair of sizes; throws when the model cannot take them.
+void learn(const fx::GraphModule& module, const OnnxExportOptions& options, const Sizes& a,
+           const Sizes& b, ShapeFacts& result) {
+  const auto run = [&](const Sizes& sizes, const TrialRun* other_than = nullptr) {
+    return run_trial(module, example_inputs(result.inputs, sizes, options.inputs), sizes,
+                     other_than);
+  };
+  const TrialRun first = run(a);
+  merge_runs(result, first, a.empty() ? first : run(b), symbol_table(a, b));
+  if (first.sizes_depend_on_data) merge_varied(result, first, run(a, &first));
 }
 
 }  // namespace
@@ -245,14 +307,7 @@ ShapeFacts find_shapes(const fx::GraphModule& module, const OnnxExportOptions& o
   std::optional<Error> first_error;
   for (const auto& [a, b] : candidates(result.inputs, options.inputs)) {
     try {
-      TrialRun first = run_trial(module, example_inputs(result.inputs, a, options.inputs), a);
-      if (a.empty()) {
-        merge_runs(result, first, first, {});
-      } else {
-        merge_runs(result, std::move(first),
-                   run_trial(module, example_inputs(result.inputs, b, options.inputs), b),
-                   symbol_table(a, b));
-      }
+      learn(module, options, a, b, result);
       return result;
     } catch (const Error& e) {
       if (!first_error) first_error = e;

@@ -40,8 +40,8 @@ struct ShapeFacts {
 };
 
 /// Runs the graph twice, in eval mode, with different sizes wherever a size is open: what differs
-/// is open, too. What depends on an operator nobody can run is taken from the nodes' TensorInfo.
-/// The model is not changed.
+/// is open, too. A third run finds the sizes that depend on data. What depends on an operator
+/// nobody can run is taken from the nodes' TensorInfo. The model is not changed.
 ShapeFacts find_shapes(const fx::GraphModule& module, const OnnxExportOptions& options);
 
 /// Arguments of a call as they are when the model is used, not trained.

@@ -1,6 +1,7 @@
 #include "export/trial_run.h"
 
 #include "export/carried.h"
+#include "export/data_sizes.h"
 
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/fx/resolve.h"
@@ -9,6 +10,7 @@
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace sparsebit::exports {
 namespace {
@@ -37,8 +39,9 @@ bool shares_memory(const Value& a, const Value& b) {
 
 class Trial {
  public:
-  Trial(const fx::GraphModule& module, const std::map<std::string, int64_t>& sizes)
-      : module_(module), sizes_(sizes) {
+  Trial(const fx::GraphModule& module, const std::map<std::string, int64_t>& sizes,
+        const TrialRun* other_than)
+      : module_(module), sizes_(sizes), other_than_(other_than) {
     for (const Node& node : module.graph().nodes()) writes_ |= fx::mutates_input(node, module);
   }
 
@@ -49,8 +52,10 @@ class Trial {
     }
     for (const Node& node : module_.graph().nodes()) {
       if (node.op() == fx::Opcode::Output) break;
+      const bool is_input = node.op() == fx::Opcode::Placeholder;
+      if (is_input) data_.insert(&node);
       std::optional<Value> value =
-          node.op() == fx::Opcode::Placeholder ? own(std::move(inputs.at(next++))) : execute(node);
+          is_input ? own(std::move(inputs.at(next++))) : execute_or_pretend(node);
       if (!value) value = promised(node);
       note(node, value);
       for (const Node* input : node.inputs()) {
@@ -74,6 +79,9 @@ class Trial {
                       "': there is no parameter, buffer or attribute '", node.target(), "'");
       return *attribute;
     }
+    if (std::any_of(node.inputs().begin(), node.inputs().end(),
+                    [&](const Node* n) { return data_.contains(n); }))
+      data_.insert(&node);
     if (is_carried(node)) return std::nullopt;
     const std::optional<fx::OperatorCall> call = fx::resolve(node, module_);
     const bool known = call && std::all_of(node.inputs().begin(), node.inputs().end(),
@@ -85,8 +93,45 @@ class Trial {
       values.push_back(value.map_nodes([&](Node& n) { return values_.at(&n); }));
     }
     const fx::Args args(call->op->schema, std::move(values));
-    return with_context([&] { return fx::run_kernel(*call->op, args); },
-                        [&] { return "at node '" + node.name() + "'"; });
+    Value result = with_context([&] { return fx::run_kernel(*call->op, args); },
+                                [&] { return "at node '" + node.name() + "'"; });
+    note_data(node, *call, args, result);
+    return result;
+  }
+
+  /// Finds sizes that depend on data, and changes them when they have to be others.
+  void note_data(const Node& node, const fx::OperatorCall& call, const fx::Args& args,
+                 Value& result) {
+    if (!data_.contains(&node)) return;
+    if (reads_only_sizes(*call.op, args)) {
+      data_.erase(&node);
+    } else if (takes_number(*call.op, args)) {
+      result_.sizes_depend_on_data = true;  // sizes may be made of it
+      if (other_than_ && result.is_int()) result = result.to_int() + 1;
+      if (other_than_ && result.is_double()) result = result.to_double() + 1;
+    } else {
+      const auto depends = [&](std::string_view name) {
+        bool found = false;
+        call.args[name].for_each_node([&](const Node& n) { found |= data_.contains(&n); });
+        return found;
+      };
+      const std::vector<int64_t> dims = data_sized_dims(*call.op, args, depends, result);
+      if (dims.empty()) return;
+      if (other_than_) result = one_larger(result, dims);
+      result_.sizes_depend_on_data = true;
+    }
+  }
+
+  /// With other sizes a node may fail; then its result has the sizes it had before.
+  std::optional<Value> execute_or_pretend(const Node& node) {
+    if (!other_than_) return execute(node);
+    try {
+      return execute(node);
+    } catch (const Error&) {
+      const auto before = other_than_->facts.find(&node);
+      if (before == other_than_->facts.end() || !before->second.tensor) return std::nullopt;
+      return Value(at::zeros(before->second.tensor->shape, before->second.tensor->dtype));
+    }
   }
 
   /// A tensor of the promised shape; its content is made up, so this is for shapes only.
@@ -119,6 +164,8 @@ class Trial {
 
   const fx::GraphModule& module_;
   const std::map<std::string, int64_t>& sizes_;
+  const TrialRun* other_than_;
+  std::unordered_set<const Node*> data_;  // whose content depends on an input's content
   bool writes_ = false;
   std::unordered_map<const Node*, Value> values_;
   std::unordered_map<const Node*, int64_t> uses_;
@@ -141,9 +188,9 @@ fx::Args in_eval_mode(const fx::Args& args) {
 }
 
 TrialRun run_trial(const fx::GraphModule& module, std::vector<Value> inputs,
-                   const std::map<std::string, int64_t>& sizes) {
+                   const std::map<std::string, int64_t>& sizes, const TrialRun* other_than) {
   const c10::InferenceMode inference;
-  return Trial(module, sizes).run(std::move(inputs));
+  return Trial(module, sizes, other_than).run(std::move(inputs));
 }
 
 }  // namespace sparsebit::exports

@@ -1,5 +1,7 @@
 #include "export/writer.h"
 
+#include "export/subgraphs.h"
+
 #include "sparsebit/core/error.h"
 #include "sparsebit/io/onnx_tensor.h"
 
@@ -62,18 +64,6 @@ bool may_share(const std::string& stored, const std::string& name, const at::Ten
   return tensor.nbytes() >= kLarge && part(stored) == part(name);
 }
 
-/// Names that a graph attribute reads from outside are uses, too.
-void collect_uses(const onnx::NodeProto& node, std::unordered_set<std::string>& used) {
-  for (const std::string& input : node.input()) used.insert(input);
-  for (const onnx::AttributeProto& attribute : node.attribute()) {
-    for (const onnx::NodeProto& inner : attribute.g().node()) collect_uses(inner, used);
-    for (const auto& out : attribute.g().output()) used.insert(out.name());
-    for (const onnx::GraphProto& graph : attribute.graphs()) {
-      for (const onnx::NodeProto& inner : graph.node()) collect_uses(inner, used);
-    }
-  }
-}
-
 }  // namespace
 
 std::string GraphWriter::unique_name(const std::string& wish) {
@@ -129,6 +119,7 @@ void GraphWriter::make_room(const std::string& name) {
   for (onnx::NodeProto& node : nodes_) {
     for (auto* names : {node.mutable_input(), node.mutable_output()})
       std::replace(names->begin(), names->end(), name, other);
+    rename_captured(node, {{name, other}});
   }
 }
 

@@ -85,12 +85,12 @@ void move_to_data_file(onnx::TensorProto& tensor, const std::string& location, i
   set("length", std::to_string(bytes->size()));
 }
 
-void write_message(const onnx::ModelProto& model, const std::filesystem::path& path) {
-  AtomicFile file(path);
+void write_message(const onnx::ModelProto& model, const std::filesystem::path& path,
+                   AtomicFile& file) {
   const bool written = model.SerializeToOstream(&file.stream());
   SPARSEBIT_CHECK(written || !file.stream(), Unsupported, path.string(),
                   ": the model is larger than 2 GB without its weights, which ONNX cannot hold");
-  file.commit();
+  file.finish();
 }
 
 }  // namespace
@@ -133,8 +133,10 @@ onnx::ModelProto load_onnx(const std::filesystem::path& path) {
 
 void save_onnx(onnx::ModelProto model, const std::filesystem::path& path,
                const OnnxSaveOptions& options) {
+  AtomicFile file(path);
   if (model.ByteSizeLong() < static_cast<size_t>(options.largest_file)) {
-    return write_message(model, path);
+    write_message(model, path, file);
+    return file.commit();
   }
   const std::filesystem::path data_path = path.string() + ".data";
   AtomicFile data(data_path);
@@ -143,8 +145,10 @@ void save_onnx(onnx::ModelProto model, const std::filesystem::path& path,
     if (tensor.raw_data().size() < kSmallest) continue;
     move_to_data_file(tensor, data_path.filename().string(), position, data.stream());
   }
-  data.commit();
-  write_message(model, path);
+  data.finish();
+  write_message(model, path, file);
+  data.commit();  // nothing but two renames from here on: the files belong together
+  file.commit();
 }
 
 }  // namespace sparsebit::io

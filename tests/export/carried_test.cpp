@@ -86,8 +86,73 @@ TEST(Carried, AnotherOpsetIsRefusedWhereItMatters) {
         to_onnx(*module, {.opset = 13, .inputs = {at::ones({2, 3})}});
       },
       ThrowsMessage<Error>(HasSubstr(
-          "node 'y': Softmax was written for opset 11 and is another operator in opset 13; "
+          "node 'y': Softmax was written for opset 11 and may be another operator in opset 13; "
           "export with opset 11")));
+}
+
+TEST(Carried, OpsetsAfterTheLinkedLibraryAreNotGuessed) {
+  const auto module =
+      parse_module("%x = input()\n%y = onnx.Gelu(%x, _opset=20, _outputs=1)\nreturn %y\n");
+  EXPECT_EQ(outline(to_onnx(*module, {.opset = 20, .inputs = {at::ones({2, 3})}})),
+            "y = Gelu(x)\n");
+  for (const int64_t opset : {17, 19, 21}) {
+    EXPECT_THAT(
+        [&] {
+          to_onnx(*module, {.opset = opset, .inputs = {at::ones({2, 3})}});
+        },
+        ThrowsMessage<Error>(HasSubstr("node 'y': Gelu was written for opset 20")));
+  }
+}
+
+/// A node with a graph inside that reads `old`, the second argument.
+std::unique_ptr<fx::GraphModule> module_with_body(const std::string& body, fx::Kwargs notes) {
+  auto module = parse_module(
+      "%x = input()\n"
+      "%y = torch.mul(%x, 2)\n"
+      "return %y\n");
+  fx::Graph& graph = module->graph();
+  fx::Node& y = *graph.find("y");
+  const auto guard = graph.inserting_after(y);
+  const std::string text = "name: 'body' type: GRAPH g { name: 'b' " + body +
+                           " output { name: 'total' type { tensor_type { elem_type: 1 } } } }";
+  notes.emplace_back("body", fx::Dict{{"onnx", text}});
+  notes.emplace_back("_outputs", 1);
+  notes.emplace_back("_captures", fx::List{"old"});
+  fx::Node& call =
+      graph.call_function("onnx.my.Repeat", {fx::Value(y), fx::Value(y)}, std::move(notes));
+  graph.output_node()->set_args({fx::Value(call)});
+  return module;
+}
+
+TEST(Carried, WhatIsInsideCounts) {
+  const std::string body =
+      "node { op_type: 'Softmax' input: 'old' output: 'a' }"
+      "node { op_type: 'Odd' domain: 'other' input: 'a' output: 'total' }";
+  const fx::Kwargs notes = {{"_opset", 1}, {"_domains", fx::Dict{{"", 13}, {"other", 4}}}};
+  const auto module = module_with_body(body, notes);
+  const onnx::ModelProto model = to_onnx(*module, {.inputs = {at::ones({2, 3})}});
+  ASSERT_EQ(model.opset_import_size(), 3);
+  EXPECT_EQ(model.opset_import(2).domain(), "other");
+  EXPECT_EQ(model.opset_import(2).version(), 4);
+  EXPECT_THAT(
+      [&] {
+        to_onnx(*module, {.opset = 11, .inputs = {at::ones({2, 3})}});
+      },
+      ThrowsMessage<Error>(HasSubstr("Softmax was written for opset 13")));
+}
+
+TEST(Carried, NamesThatMakeRoomAreRenamedInside) {
+  const auto module =
+      module_with_body("node { op_type: 'Add' input: 'old' input: 'old' output: 'total' }",
+                       {{"_opset", 1}, {"_domains", fx::Dict{{"", 13}}}});
+  // The result wants the name of the value that the graph inside reads.
+  const onnx::ModelProto model =
+      to_onnx(*module, {.inputs = {at::ones({2, 3})}, .output_names = {"y"}});
+  EXPECT_EQ(model.graph().output(0).name(), "y");
+  const std::string read = model.graph().node(1).input(0);
+  EXPECT_NE(read, "y");
+  EXPECT_EQ(model.graph().node(0).output(0), read);
+  EXPECT_EQ(model.graph().node(1).attribute(0).g().node(0).input(0), read);
 }
 
 struct OnnxCase {
@@ -115,6 +180,42 @@ TEST(OnnxOperators, AreWrittenInTheFormOfTheOpset) {
       ADD_FAILURE() << c.call << ": " << e.what();
     }
   }
+}
+
+TEST(OnnxOperators, DefaultsAreThoseOfTheOpset) {
+  const sparsebit::test::TempDir dir;
+  OrtQueue queue(dir.path());
+  const at::Tensor image = at::arange(64, at::kFloat).reshape({1, 1, 8, 8}).sin();
+  const std::string regions =
+      "tensor([[0.0, 0.0, 5.0, 6.0]], dtype=torch.float32), tensor([0], dtype=torch.int64)";
+  const auto align = [&](const std::string& mode) {
+    return parse_module("%x = input()\n%y = onnx.RoiAlign(%x, " + regions +
+                        ", output_height=2, output_width=2" + mode + ")\nreturn %y\n");
+  };
+  const auto newer = align(""),
+             older = align(", coordinate_transformation_mode='output_half_pixel'");
+  for (const int64_t opset : {16, 17, 21}) {
+    queue.add(c10::str("half pixel at ", opset),
+              to_onnx(*newer, {.opset = opset, .inputs = {image}}), {image},
+              run_reference(*newer, {image}));
+  }
+  for (const int64_t opset : {11, 13, 17}) {
+    queue.add(c10::str("output half pixel at ", opset),
+              to_onnx(*older, {.opset = opset, .inputs = {image}}), {image},
+              run_reference(*older, {image}));
+  }
+  EXPECT_THAT(
+      [&] { to_onnx(*newer, {.opset = 13, .inputs = {image}}); },
+      ThrowsMessage<Error>(HasSubstr(
+          "argument 'coordinate_transformation_mode' of RoiAlign needs a newer opset than 13")));
+
+  const auto dft = parse_module("%x = input()\n%y = onnx.DFT(%x)\nreturn %y\n");
+  const at::Tensor signal = at::arange(32, at::kFloat).reshape({1, 4, 8, 1}).cos();
+  for (const int64_t opset : {17, 20, 21}) {
+    queue.add(c10::str("DFT at ", opset), to_onnx(*dft, {.opset = opset, .inputs = {signal}}),
+              {signal}, run_reference(*dft, {signal}));
+  }
+  EXPECT_EQ(queue.run(), 9U);
 }
 
 }  // namespace

@@ -261,5 +261,142 @@ TEST(OpenSizes, RunWithOtherSizesThanTheExample) {
   queue.run();
 }
 
+/// Sizes that depend on data: `x` is 6x4, about half of it above 0.
+const GraphCase kDataSizes[] = {
+    {"MaskedSelect", R"(
+     %m = torch.gt(%x, 0)
+     %y = torch.masked_select(%x, %m)
+     %n = %y.size(0)
+     %z = torch.zeros(%n, 2)
+     return (%y, %n, %z))"},
+    {"Nonzero", R"(
+     %p = torch.nonzero(%x)
+     %r = operator.getitem(%p, (slice(None, None, None), 0))
+     %n = len(%r)
+     %g = torch.index_select(%x, 0, %r)
+     %v = %g.view(2, %n, 2)
+     return (%v, %n))"},
+    {"NonzeroAsTuple", R"(
+     %m = torch.gt(%x, 0)
+     %p = torch.nonzero(%m, as_tuple=True)
+     %r = operator.getitem(%p, 1)
+     %y = %r.view(1, -1)
+     %s = %y.size()
+     %n = operator.getitem(%s, 1)
+     %a = torch.arange(%n)
+     return (%y, %a))"},
+    {"Where", R"(
+     %m = torch.gt(%x, 0)
+     %p = torch.where(%m)
+     %r = operator.getitem(%p, 0)
+     %c = torch.cat([%r, %r])
+     %n = torch.numel(%c)
+     return (%c, %n))"},
+    {"MaskAsIndex", R"(
+     %s = torch.sum(%x, 1)
+     %m = torch.gt(%s, 0)
+     %y = operator.getitem(%x, %m)
+     %t = torch.transpose(%y, 0, 1)
+     %n = %t.size(1)
+     %f = torch.flatten(%y)
+     %w = torch.nn.functional.softmax(%t, 1)
+     return (%t, %n, %f, %w))"},
+    {"MaskOfTheSecondDimension", R"(
+     %s = torch.sum(%x, 0)
+     %m = torch.gt(%s, 0)
+     %y = operator.getitem(%x, (slice(None, None, None), %m))
+     %n = %y.size(1)
+     %k = operator.getitem(%x, (..., %m))
+     return (%y, %n, %k))"},
+    {"Count", R"(
+     %m = torch.gt(%x, 0)
+     %c = torch.sum(%m)
+     %i = %c.item()
+     %y = torch.arange(%i)
+     %z = torch.zeros(%i, 3)
+     %n = %z.size(0)
+     return (%y, %n))"},
+    {"RepeatInterleave", R"(
+     %s = torch.sum(%x, 1)
+     %m = torch.gt(%s, 0)
+     %r = %m.to(torch.int64)
+     %y = torch.repeat_interleave(%x, %r, 0)
+     %n = %y.size(0)
+     return (%y, %n))"},
+    {"OneHot", R"(
+     %b = torch.abs(%x)
+     %i = %b.to(torch.int64)
+     %y = torch.nn.functional.one_hot(%i)
+     %n = %y.size(2)
+     return (%y, %n))"},
+    {"Compress", R"(
+     %s = torch.sum(%x, 0)
+     %m = torch.gt(%s, 0)
+     %y = onnx.Compress(%x, %m, 1)
+     %n = %y.size(1)
+     %f = torch.sum(%y, 0)
+     return (%n, %f))"},
+    {"Unique", R"(
+     %f = torch.round(%x)
+     %u = onnx.Unique(%f)
+     %y = operator.getitem(%u, 0)
+     %n = %y.size(0)
+     return (%y, %n))"},
+    {"Slice", R"(
+     %m = torch.gt(%x, 0)
+     %c = torch.sum(%m)
+     %e = torch.reshape(%c, [1])
+     %f = torch.flatten(%x)
+     %y = onnx.Slice(%f, tensor([0], dtype=torch.int64), %e)
+     %n = %y.size(0)
+     return (%y, %n))"},
+};
+
+/// Exported with one example, run with other data of the same sizes.
+TEST(DataSizes, RunWithOtherDataThanTheExample) {
+  const sparsebit::test::TempDir dir;
+  OrtQueue queue(dir.path());
+  const at::Tensor example = numbers({6, 4});
+  for (const GraphCase& c : kDataSizes) {
+    SCOPED_TRACE(c.name);
+    const auto module = module_of(c);
+    for (const int64_t opset : {11, 13, 18, 21}) {
+      const onnx::ModelProto model = to_onnx(*module, {.opset = opset, .inputs = {example}});
+      for (const double shift : {0.0, 0.4, -0.3}) {
+        const at::Tensor x = (example + shift) * (1 + 3 * shift);
+        queue.add(c10::str(c.name, " at opset ", opset), model, {x}, run_reference(*module, {x}));
+      }
+    }
+  }
+  EXPECT_EQ(queue.run(), std::size(kDataSizes) * 12);
+}
+
+TEST(DataSizes, AreOpenInTheFile) {
+  const auto module = module_of(kDataSizes[0]);
+  const onnx::ModelProto model = to_onnx(*module, {.inputs = {numbers({6, 4})}});
+  for (const int i : {0, 2}) {
+    EXPECT_FALSE(model.graph().output(i).type().tensor_type().shape().dim(0).has_dim_value());
+  }
+}
+
+TEST(OpenSizes, AMultipleOfOneSizeIsNotTakenForAnother) {
+  const auto module = parse_module(
+      "%a = input()\n%b = input()\n"
+      "%y = torch.cat([%a, %a, %a, %a], 0)\n"
+      "%z = torch.mul(%b, 2)\n"
+      "return (%y, %z)\n");
+  const auto symbols = [&](std::vector<fx::Value> inputs) {
+    const onnx::ModelProto model =
+        to_onnx(*module, {.inputs = std::move(inputs),
+                          .dynamic_axes = {{"a", {{0, "batch"}}}, {"b", {{0, "length"}}}}});
+    std::string text;
+    for (const auto& output : model.graph().output())
+      text += "<" + output.type().tensor_type().shape().dim(0).dim_param() + ">";
+    return text;
+  };
+  // Four times the batch is as large as the length, in the examples.
+  EXPECT_EQ(symbols({at::ones({2}), at::ones({8})}), "<><length>");
+}
+
 }  // namespace
 }  // namespace sparsebit::exports::test

@@ -51,6 +51,13 @@ TEST(OnnxFile, LargeModelsKeepTheirWeightsBesideThem) {
   EXPECT_TRUE(at::equal(weight, at::arange(1000.0F)));
 }
 
+TEST(OnnxFile, WeightsAreNotWrittenWithoutTheirModel) {
+  const test::TempDir dir;
+  std::filesystem::create_directory(dir / "a.onnx");
+  EXPECT_THROW(save_onnx(small_model(), dir / "a.onnx", {.largest_file = 1000}), Error);
+  EXPECT_FALSE(std::filesystem::exists(dir / "a.onnx.data"));
+}
+
 TEST(OnnxFile, BadFilesAreErrorsThatNameThem) {
   const test::TempDir dir;
   const std::string good = small_model().SerializeAsString();

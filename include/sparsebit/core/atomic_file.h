@@ -29,6 +29,10 @@ class AtomicFile {
   /// Where to write. Lives as long as this object. Errors are kept and reported by commit().
   std::ostream& stream();
 
+  /// Writes everything out, so that commit() has nothing left to do but to rename: for files that
+  /// must appear together. Throws as commit() does.
+  void finish();
+
   /// Makes the file durable and visible. Throws Io if any write failed (the disk is full, say), and
   /// Internal if called twice.
   void commit();

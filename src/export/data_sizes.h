@@ -1,0 +1,30 @@
+#pragma once
+
+#include "sparsebit/fx/ops/operator.h"
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+namespace sparsebit::exports {
+
+/// Whether a call reads nothing of its input but the sizes: size(), shape, zeros_like, ...
+bool reads_only_sizes(const fx::Operator& op, const fx::Args& args);
+
+/// Whether a call takes a number out of a tensor: item(), int(), ...
+bool takes_number(const fx::Operator& op, const fx::Args& args);
+
+/// Dimensions of a call's results whose sizes follow from the content of a tensor, not from sizes:
+/// positions of nonzero, boxes that are kept, a range whose end is computed. Of a result with fewer
+/// dimensions the last one is meant.
+/// @param args             with the values of one run.
+/// @param depends_on_data  whether the argument of a name depends on the content of an input.
+std::vector<int64_t> data_sized_dims(const fx::Operator& op, const fx::Args& args,
+                                     const std::function<bool(std::string_view)>& depends_on_data,
+                                     const fx::Value& result);
+
+/// The result with one more element in each of the dimensions; what it contains is made up.
+fx::Value one_larger(const fx::Value& result, const std::vector<int64_t>& dims);
+
+}  // namespace sparsebit::exports
