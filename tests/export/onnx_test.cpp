@@ -35,6 +35,16 @@ std::unique_ptr<fx::GraphModule> traced(const nn::ModulePtr& model) {
   return fx::Tracer().trace(*model);
 }
 
+TEST(ToOnnx, WeightsInAnotherShapeKeepTheirNames) {
+  const auto module =
+      traced(std::make_shared<nn::Sequential>(std::vector<std::pair<std::string, nn::ModulePtr>>{
+          {"act", nn::PReLU({{"num_parameters", 3}})}}));
+  const onnx::ModelProto model = to_onnx(*module, {.inputs = {at::ones({1, 3, 2, 2})}});
+  EXPECT_EQ(outline(model), "act = PRelu(input, act.weight)\n");
+  ASSERT_EQ(model.graph().initializer_size(), 1);
+  EXPECT_EQ(model.graph().initializer(0).dims_size(), 3);
+}
+
 onnx::ModelProto export_text(const std::string& graph, std::vector<fx::Value> inputs,
                              int64_t opset = 13) {
   return to_onnx(*parse_module(graph), {.opset = opset, .inputs = std::move(inputs)});

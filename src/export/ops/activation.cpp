@@ -19,18 +19,24 @@ Sym hard_sigmoid(GraphWriter& w, const Sym& x) {
 Sym softplus(GraphWriter& w, const Sym& x) { return w.unary("Softplus", x); }
 
 /// As text: with slopes per channel the weight is [C, 1, ...], with one slope it broadcasts.
-Val prelu(Call& c) {
-  const Sym x = c.tensor("input"), weight = c.tensor("weight");
-  const int64_t spatial = x.rank() - 2;
-  if (weight.size(0) == 1 || spatial <= 0)
-    return c.w.op("PRelu", {x, weight}, {}, x.dtype, x.shape);
+/// Slopes per channel, with ones behind them so that they stand against the right dimension.
+Sym per_channel_slopes(Call& c, int64_t channels, int64_t spatial) {
   Shape shape(static_cast<size_t>(spatial) + 1, 1);
-  shape[0] = weight.size(0);
+  shape[0] = channels;
   const at::Tensor slopes = c.model_tensor("weight");
-  const Sym per_channel = slopes.defined() && c.source().used_once(slopes)
-                              ? c.w.constant(slopes.reshape(shape), c.source().path_of(slopes))
-                              : c.w.reshape(weight, shape);
-  return c.w.op("PRelu", {x, per_channel}, {}, x.dtype, x.shape);
+  if (!slopes.defined() || !c.source().used_once(slopes))
+    return c.w.reshape(c.tensor("weight"), shape);
+  return c.w.constant(slopes.reshape(shape), c.source().path_of(slopes));
+}
+
+Val prelu(Call& c) {
+  const Sym x = c.tensor("input");
+  const int64_t spatial = x.rank() - 2;
+  const at::Tensor slopes = c.model_tensor("weight");
+  const int64_t channels = slopes.defined() ? slopes.size(0) : c.tensor("weight").size(0);
+  const Sym weight =
+      channels == 1 || spatial <= 0 ? c.tensor("weight") : per_channel_slopes(c, channels, spatial);
+  return c.w.op("PRelu", {x, weight}, {}, x.dtype, x.shape);
 }
 
 Val relu(Call& c) {
