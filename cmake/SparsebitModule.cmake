@@ -25,9 +25,9 @@ endfunction()
 
 # sparsebit_add_test(fx SOURCES graph_test.cpp DEPENDS sparsebit::fx)
 # One test binary and one ctest entry per folder: starting a libtorch process costs half a second.
-# TOGETHER: its files can be compiled together, because no two of them define the same local name.
+# Its files are compiled together, so each has a namespace of its own, called like the file.
 function(sparsebit_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "TOGETHER" "TIMEOUT" "SOURCES;DEPENDS;LABELS;FIXTURES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;DEPENDS;LABELS;FIXTURES")
   if(NOT arg_LABELS)
     set(arg_LABELS unit)
   endif()
@@ -38,9 +38,7 @@ function(sparsebit_add_test name)
   target_link_libraries(${name}_test PRIVATE sparsebit_test_support ${arg_DEPENDS})
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src)
   target_precompile_headers(${name}_test REUSE_FROM sparsebit_test_pch)
-  if(arg_TOGETHER)
-    sparsebit_compile_together(${name}_test)
-  endif()
+  sparsebit_compile_together(${name}_test)
   add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
                        FIXTURES_REQUIRED "${arg_FIXTURES}")

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::cli::test {
+namespace sparsebit::cli::test::cli_test {
 namespace {
 
 using testing::HasSubstr;
@@ -54,4 +54,4 @@ TEST(Cli, OutputThatCannotBeWrittenIsAFailure) {
 }
 
 }  // namespace
-}  // namespace sparsebit::cli::test
+}  // namespace sparsebit::cli::test::cli_test

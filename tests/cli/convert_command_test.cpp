@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace sparsebit::cli::test {
+namespace sparsebit::cli::test::convert_command_test {
 namespace {
 
 using sparsebit::test::TempDir;
@@ -137,4 +137,4 @@ TEST_F(Convert, FailuresLeaveNothingBehind) {
 }
 
 }  // namespace
-}  // namespace sparsebit::cli::test
+}  // namespace sparsebit::cli::test::convert_command_test

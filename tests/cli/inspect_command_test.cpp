@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace sparsebit::cli::test {
+namespace sparsebit::cli::test::inspect_command_test {
 namespace {
 
 using testing::HasSubstr;
@@ -106,4 +106,4 @@ TEST(Inspect, ListShowsTheZoo) {
 }
 
 }  // namespace
-}  // namespace sparsebit::cli::test
+}  // namespace sparsebit::cli::test::inspect_command_test

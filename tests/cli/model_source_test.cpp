@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::cli::test {
+namespace sparsebit::cli::test::model_source_test {
 namespace {
 
 using namespace std::string_literals;
@@ -65,4 +65,4 @@ TEST(ModelSource, OtherFilesAreCalledWhatTheyAre) {
 }
 
 }  // namespace
-}  // namespace sparsebit::cli::test
+}  // namespace sparsebit::cli::test::model_source_test

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace sparsebit::cli::test {
+namespace sparsebit::cli::test::run_command_test {
 namespace {
 
 using sparsebit::test::TempDir;
@@ -145,4 +145,4 @@ TEST_F(Run, AFolderThatCannotBeMadeIsAnError) {
 }
 
 }  // namespace
-}  // namespace sparsebit::cli::test
+}  // namespace sparsebit::cli::test::run_command_test

@@ -12,7 +12,7 @@
 
 #include <fstream>
 
-namespace sparsebit {
+namespace sparsebit::atomic_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -232,4 +232,4 @@ TEST_F(ReadFile, MissingFileAndFolder) {
 }
 
 }  // namespace
-}  // namespace sparsebit
+}  // namespace sparsebit::atomic_file_test

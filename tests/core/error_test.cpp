@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit {
+namespace sparsebit::error_test {
 namespace {
 
 using testing::ElementsAre;
@@ -114,4 +114,4 @@ TEST(Check, IsOneStatement) {
 }
 
 }  // namespace
-}  // namespace sparsebit
+}  // namespace sparsebit::error_test

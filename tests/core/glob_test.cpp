@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-namespace sparsebit {
+namespace sparsebit::glob_test {
 namespace {
 
 struct GlobCase {
@@ -164,4 +164,4 @@ TEST(GlobMatchAny, OnePatternIsEnough) {
 }
 
 }  // namespace
-}  // namespace sparsebit
+}  // namespace sparsebit::glob_test

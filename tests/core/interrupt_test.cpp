@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-namespace sparsebit {
+namespace sparsebit::interrupt_test {
 namespace {
 
 TEST(InterruptDeathTest, UnfinishedFilesAreRemovedAndTheProcessEnds) {
@@ -68,4 +68,4 @@ TEST(Interrupt, ManyUnfinishedFilesAreNoProblem) {
 }
 
 }  // namespace
-}  // namespace sparsebit
+}  // namespace sparsebit::interrupt_test

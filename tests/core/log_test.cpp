@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace sparsebit {
+namespace sparsebit::log_test {
 namespace {
 
 using testing::ElementsAre;
@@ -95,4 +95,4 @@ TEST_F(Log, SinkMayLogAndReplaceItself) {
 }
 
 }  // namespace
-}  // namespace sparsebit
+}  // namespace sparsebit::log_test

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit {
+namespace sparsebit::mapped_file_test {
 namespace {
 
 using testing::HasSubstr;
@@ -42,4 +42,4 @@ TEST(MappedFile, MissingFileAndFolderAreErrors) {
 }
 
 }  // namespace
-}  // namespace sparsebit
+}  // namespace sparsebit::mapped_file_test

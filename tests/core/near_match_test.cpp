@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <ostream>
 
-namespace sparsebit {
+namespace sparsebit::near_match_test {
 namespace {
 
 struct NearMatchCase {
@@ -75,4 +75,4 @@ TEST(DidYouMean, ListsOneTwoOrThree) {
 }
 
 }  // namespace
-}  // namespace sparsebit
+}  // namespace sparsebit::near_match_test

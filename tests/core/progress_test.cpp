@@ -9,7 +9,7 @@
 #include <limits>
 #include <sstream>
 
-namespace sparsebit {
+namespace sparsebit::progress_test {
 namespace {
 
 using testing::ThrowsMessage;
@@ -205,4 +205,4 @@ TEST_F(ProgressTest, DestructorSurvivesAStreamThatThrows) {
 }
 
 }  // namespace
-}  // namespace sparsebit
+}  // namespace sparsebit::progress_test

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <set>
 
-namespace sparsebit {
+namespace sparsebit::random_test {
 namespace {
 
 using testing::ElementsAre;
@@ -131,4 +131,4 @@ TEST(Random, ImpossibleRangesAreRefused) {
 }
 
 }  // namespace
-}  // namespace sparsebit
+}  // namespace sparsebit::random_test

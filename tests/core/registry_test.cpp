@@ -5,7 +5,7 @@
 
 #include <memory>
 
-namespace sparsebit {
+namespace sparsebit::registry_test {
 namespace {
 
 using testing::ElementsAre;
@@ -97,4 +97,4 @@ INSTANTIATE_TEST_SUITE_P(Cases, RegistryUnknown, testing::ValuesIn(kUnknown),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace sparsebit
+}  // namespace sparsebit::registry_test

@@ -12,7 +12,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace sparsebit {
+namespace sparsebit::real_models_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -152,4 +152,4 @@ TEST_F(RealModels, AllFormsOfANetworkGiveTheSame) {
 }
 
 }  // namespace
-}  // namespace sparsebit
+}  // namespace sparsebit::real_models_test

@@ -8,7 +8,7 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
-namespace sparsebit::exports::test {
+namespace sparsebit::exports::test::carried_test {
 namespace {
 
 using testing::HasSubstr;
@@ -219,4 +219,4 @@ TEST(OnnxOperators, DefaultsAreThoseOfTheOpset) {
 }
 
 }  // namespace
-}  // namespace sparsebit::exports::test
+}  // namespace sparsebit::exports::test::carried_test

@@ -16,7 +16,7 @@
 #include <iostream>
 #include <set>
 
-namespace sparsebit::exports::test {
+namespace sparsebit::exports::test::conformance_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -85,4 +85,4 @@ TEST(ConformanceRoundTrip, ExportedModelsAgreeWithTheInterpreter) {
 }
 
 }  // namespace
-}  // namespace sparsebit::exports::test
+}  // namespace sparsebit::exports::test::conformance_test

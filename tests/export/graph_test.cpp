@@ -8,7 +8,7 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
-namespace sparsebit::exports::test {
+namespace sparsebit::exports::test::graph_test {
 namespace {
 
 using testing::HasSubstr;
@@ -399,4 +399,4 @@ TEST(OpenSizes, AMultipleOfOneSizeIsNotTakenForAnother) {
 }
 
 }  // namespace
-}  // namespace sparsebit::exports::test
+}  // namespace sparsebit::exports::test::graph_test

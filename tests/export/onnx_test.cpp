@@ -13,7 +13,7 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
-namespace sparsebit::exports::test {
+namespace sparsebit::exports::test::onnx_test {
 namespace {
 
 using testing::HasSubstr;
@@ -221,4 +221,4 @@ TEST(ToOnnx, ErrorsSayWhatToDo) {
 }
 
 }  // namespace
-}  // namespace sparsebit::exports::test
+}  // namespace sparsebit::exports::test::onnx_test

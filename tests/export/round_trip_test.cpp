@@ -10,7 +10,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::exports::test {
+namespace sparsebit::exports::test::round_trip_test {
 namespace {
 
 class RoundTrip : public testing::TestWithParam<std::string> {};
@@ -44,4 +44,4 @@ INSTANTIATE_TEST_SUITE_P(Zoo, RoundTrip,
                          [](const auto& info) { return info.param; });
 
 }  // namespace
-}  // namespace sparsebit::exports::test
+}  // namespace sparsebit::exports::test::round_trip_test

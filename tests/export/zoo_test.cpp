@@ -7,7 +7,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::exports::test {
+namespace sparsebit::exports::test::zoo_test {
 namespace {
 
 class ZooExport : public testing::TestWithParam<std::string> {};
@@ -33,4 +33,4 @@ INSTANTIATE_TEST_SUITE_P(All, ZooExport, testing::ValuesIn(zoo::architectures().
                          [](const auto& info) { return info.param; });
 
 }  // namespace
-}  // namespace sparsebit::exports::test
+}  // namespace sparsebit::exports::test::zoo_test

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::fx {
+namespace sparsebit::fx::lint_test {
 namespace {
 
 using testing::ThrowsMessage;
@@ -87,4 +87,4 @@ TEST(Lint, TargetsMustExistInTheModuleTree) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx
+}  // namespace sparsebit::fx::lint_test

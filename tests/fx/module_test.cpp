@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::fx {
+namespace sparsebit::fx::module_test {
 namespace {
 
 using testing::ElementsAre;
@@ -230,4 +230,4 @@ TEST(Module, ZeroGradClearsGradients) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx
+}  // namespace sparsebit::fx::module_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sparsebit::fx {
+namespace sparsebit::fx::naming_test {
 namespace {
 
 // Expected values were produced by torch.fx 1.13 (Graph._target_to_str and _Namespace.create_name).
@@ -72,4 +72,4 @@ TEST(Naming, HugeNumbersInNamesAreKept) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx
+}  // namespace sparsebit::fx::naming_test

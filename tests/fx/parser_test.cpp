@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::fx {
+namespace sparsebit::fx::parser_test {
 namespace {
 
 std::string message_of(const char* text) {
@@ -103,4 +103,4 @@ TEST(Parser, DeepNestingIsAnErrorNotACrash) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx
+}  // namespace sparsebit::fx::parser_test

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace sparsebit::fx {
+namespace sparsebit::fx::printer_test {
 namespace {
 
 std::unique_ptr<GraphModule> small_model() {
@@ -107,4 +107,4 @@ TEST(Printer, PrintsTheExampleGraphs) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx
+}  // namespace sparsebit::fx::printer_test

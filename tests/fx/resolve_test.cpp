@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::fx {
+namespace sparsebit::fx::resolve_test {
 namespace {
 
 using testing::ThrowsMessage;
@@ -81,4 +81,4 @@ TEST(Resolve, MutationIsSeenInEveryForm) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx
+}  // namespace sparsebit::fx::resolve_test

@@ -10,7 +10,7 @@
 
 #include <string>
 
-namespace sparsebit::io {
+namespace sparsebit::io::idx_file_test {
 namespace {
 
 using namespace std::string_literals;
@@ -54,4 +54,4 @@ TEST_F(IdxFile, BadFilesAreErrors) {
 }
 
 }  // namespace
-}  // namespace sparsebit::io
+}  // namespace sparsebit::io::idx_file_test

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::io {
+namespace sparsebit::io::image_file_test {
 namespace {
 
 using testing::EndsWith;
@@ -34,4 +34,4 @@ TEST(ImageFile, WhatIsNoImageIsAnErrorThatNamesIt) {
 }
 
 }  // namespace
-}  // namespace sparsebit::io
+}  // namespace sparsebit::io::image_file_test

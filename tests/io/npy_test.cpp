@@ -11,7 +11,7 @@
 #include <cmath>
 #include <ostream>
 
-namespace sparsebit::io {
+namespace sparsebit::io::npy_test {
 namespace {
 
 using namespace std::string_literals;
@@ -216,4 +216,4 @@ TEST(Npy, TooManyDimensionsAreRefused) {
 }
 
 }  // namespace
-}  // namespace sparsebit::io
+}  // namespace sparsebit::io::npy_test

@@ -11,7 +11,7 @@
 
 #include <filesystem>
 
-namespace sparsebit::io {
+namespace sparsebit::io::onnx_file_test {
 namespace {
 
 using testing::HasSubstr;
@@ -101,4 +101,4 @@ TEST(OnnxFile, GraphsNestedTooDeeplyAreRefused) {
 }
 
 }  // namespace
-}  // namespace sparsebit::io
+}  // namespace sparsebit::io::onnx_file_test

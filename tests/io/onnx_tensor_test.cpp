@@ -10,7 +10,7 @@
 
 #include <filesystem>
 
-namespace sparsebit::io {
+namespace sparsebit::io::onnx_tensor_test {
 namespace {
 
 using onnx::TensorProto;
@@ -196,4 +196,4 @@ TEST_F(OnnxExternalData, PositionsOutsideTheFileAreErrors) {
 }
 
 }  // namespace
-}  // namespace sparsebit::io
+}  // namespace sparsebit::io::onnx_tensor_test

@@ -15,7 +15,7 @@
 #include <functional>
 #include <ostream>
 
-namespace sparsebit::io {
+namespace sparsebit::io::safetensors_test {
 namespace {
 
 using testing::ElementsAre;
@@ -373,4 +373,4 @@ TEST_F(Safetensors, FilesThatCannotBeRead) {
 }
 
 }  // namespace
-}  // namespace sparsebit::io
+}  // namespace sparsebit::io::safetensors_test

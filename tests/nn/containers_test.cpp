@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::nn {
+namespace sparsebit::nn::containers_test {
 namespace {
 
 using testing::ElementsAre;
@@ -53,4 +53,4 @@ TEST(Containers, ClonesAreDeep) {
 }
 
 }  // namespace
-}  // namespace sparsebit::nn
+}  // namespace sparsebit::nn::containers_test

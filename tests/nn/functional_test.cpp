@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::nn {
+namespace sparsebit::nn::functional_test {
 namespace {
 
 void expect_equal(const Value& ours, const at::Tensor& expected) {
@@ -63,4 +63,4 @@ TEST(Functional, OperatorsFollowPython) {
 }
 
 }  // namespace
-}  // namespace sparsebit::nn
+}  // namespace sparsebit::nn::functional_test

@@ -6,7 +6,7 @@
 #include <torch/nn/modules/activation.h>
 #include <torch/nn/modules/dropout.h>
 
-namespace sparsebit::nn::test {
+namespace sparsebit::nn::test::layers_activation_test {
 namespace {
 
 namespace T = torch::nn;
@@ -98,4 +98,4 @@ TEST(Layers, DropoutsWithoutLibtorchModule) {
 }
 
 }  // namespace
-}  // namespace sparsebit::nn::test
+}  // namespace sparsebit::nn::test::layers_activation_test

@@ -14,7 +14,7 @@
 #include <torch/nn/modules/normalization.h>
 #include <torch/nn/modules/rnn.h>
 
-namespace sparsebit::nn::test {
+namespace sparsebit::nn::test::layers_compute_test {
 namespace {
 
 namespace T = torch::nn;
@@ -155,4 +155,4 @@ TEST(Layers, AttentionEqualsLibtorch) {
 }
 
 }  // namespace
-}  // namespace sparsebit::nn::test
+}  // namespace sparsebit::nn::test::layers_compute_test

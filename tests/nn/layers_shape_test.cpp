@@ -10,7 +10,7 @@
 #include <torch/nn/modules/pooling.h>
 #include <torch/nn/modules/upsampling.h>
 
-namespace sparsebit::nn::test {
+namespace sparsebit::nn::test::layers_shape_test {
 namespace {
 
 namespace T = torch::nn;
@@ -131,4 +131,4 @@ TEST(Layers, ReshapingEqualsLibtorch) {
 }
 
 }  // namespace
-}  // namespace sparsebit::nn::test
+}  // namespace sparsebit::nn::test::layers_shape_test

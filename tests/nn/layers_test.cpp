@@ -5,7 +5,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::nn {
+namespace sparsebit::nn::layers_test {
 namespace {
 
 ModulePtr small_model() {
@@ -51,4 +51,4 @@ TEST(Layers, AttributesKeepEveryConstructorArgument) {
 }
 
 }  // namespace
-}  // namespace sparsebit::nn
+}  // namespace sparsebit::nn::layers_test

@@ -18,7 +18,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::zoo {
+namespace sparsebit::zoo::zoo_test {
 namespace {
 
 using nn::ModulePtr;
@@ -216,4 +216,4 @@ TEST(Zoo, UnknownNamesAreSuggested) {
 }
 
 }  // namespace
-}  // namespace sparsebit::zoo
+}  // namespace sparsebit::zoo::zoo_test

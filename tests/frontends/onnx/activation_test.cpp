@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
-namespace sparsebit::test {
+namespace sparsebit::test::activation_test {
 namespace {
 
 using at::Tensor;
@@ -211,4 +211,4 @@ TEST(OnnxActivation, ErrorsNameTheNode) {
 }
 
 }  // namespace
-}  // namespace sparsebit::test
+}  // namespace sparsebit::test::activation_test

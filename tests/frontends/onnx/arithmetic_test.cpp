@@ -5,7 +5,7 @@
 
 #include <limits>
 
-namespace sparsebit::test {
+namespace sparsebit::test::arithmetic_test {
 namespace {
 
 using at::Tensor;
@@ -178,4 +178,4 @@ TEST(OnnxArithmetic, WhereTakesANumberOnOneSide) {
 }
 
 }  // namespace
-}  // namespace sparsebit::test
+}  // namespace sparsebit::test::arithmetic_test

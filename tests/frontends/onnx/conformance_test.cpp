@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sparsebit::test {
+namespace sparsebit::test::conformance_test {
 namespace {
 
 TEST(OnnxConformance, EveryClaimedCasePasses) {
@@ -29,4 +29,4 @@ TEST(OnnxConformance, EveryClaimedCasePasses) {
 }
 
 }  // namespace
-}  // namespace sparsebit::test
+}  // namespace sparsebit::test::conformance_test

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
-namespace sparsebit::test {
+namespace sparsebit::test::creation_test {
 namespace {
 
 using at::Tensor;
@@ -138,4 +138,4 @@ TEST(OnnxCreation, CastsToTheSameTypeVanish) {
 }
 
 }  // namespace
-}  // namespace sparsebit::test
+}  // namespace sparsebit::test::creation_test

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::frontends {
+namespace sparsebit::frontends::import_test {
 namespace {
 
 using fx::GraphModule;
@@ -293,4 +293,4 @@ INSTANTIATE_TEST_SUITE_P(Models, OnnxBadModels, testing::ValuesIn(kBadModels),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace sparsebit::frontends
+}  // namespace sparsebit::frontends::import_test

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
-namespace sparsebit::test {
+namespace sparsebit::test::indexing_test {
 namespace {
 
 using at::Tensor;
@@ -135,4 +135,4 @@ TEST(OnnxIndexing, BadIndicesAreErrors) {
 }
 
 }  // namespace
-}  // namespace sparsebit::test
+}  // namespace sparsebit::test::indexing_test

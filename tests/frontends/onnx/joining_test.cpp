@@ -5,7 +5,7 @@
 
 #include <limits>
 
-namespace sparsebit::test {
+namespace sparsebit::test::joining_test {
 namespace {
 
 using at::Tensor;
@@ -134,4 +134,4 @@ TEST(OnnxJoining, WhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace sparsebit::test
+}  // namespace sparsebit::test::joining_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sparsebit::frontends {
+namespace sparsebit::frontends::naming_test {
 namespace {
 
 TEST(OnnxNaming, PathsFromNodeNames) {
@@ -30,4 +30,4 @@ TEST(OnnxNaming, PathsHaveNoEmptyParts) {
 }
 
 }  // namespace
-}  // namespace sparsebit::frontends
+}  // namespace sparsebit::frontends::naming_test

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
-namespace sparsebit::test {
+namespace sparsebit::test::padding_test {
 namespace {
 
 using at::Tensor;
@@ -93,4 +93,4 @@ TEST(OnnxPadding, WhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace sparsebit::test
+}  // namespace sparsebit::test::padding_test

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
-namespace sparsebit::test {
+namespace sparsebit::test::pooling_test {
 namespace {
 
 using at::Tensor;
@@ -147,4 +147,4 @@ TEST(OnnxPooling, WhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace sparsebit::test
+}  // namespace sparsebit::test::pooling_test

@@ -5,7 +5,7 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
-namespace sparsebit::test {
+namespace sparsebit::test::quantization_test {
 namespace {
 
 using at::Tensor;
@@ -108,4 +108,4 @@ TEST(OnnxQuantization, ArgumentsMustFit) {
 }
 
 }  // namespace
-}  // namespace sparsebit::test
+}  // namespace sparsebit::test::quantization_test

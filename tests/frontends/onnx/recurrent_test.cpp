@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
-namespace sparsebit::test {
+namespace sparsebit::test::recurrent_test {
 namespace {
 
 using at::Tensor;
@@ -136,4 +136,4 @@ TEST(OnnxRecurrent, ActivationsAndClip) {
 }
 
 }  // namespace
-}  // namespace sparsebit::test
+}  // namespace sparsebit::test::recurrent_test

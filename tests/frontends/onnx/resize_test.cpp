@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
-namespace sparsebit::test {
+namespace sparsebit::test::resize_test {
 namespace {
 
 using at::Tensor;
@@ -143,4 +143,4 @@ TEST(OnnxResize, WhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace sparsebit::test
+}  // namespace sparsebit::test::resize_test

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
-namespace sparsebit::test {
+namespace sparsebit::test::shape_test {
 namespace {
 
 using at::Tensor;
@@ -203,4 +203,4 @@ TEST(OnnxShape, WhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace sparsebit::test
+}  // namespace sparsebit::test::shape_test

@@ -8,7 +8,7 @@
 
 #include <fstream>
 
-namespace sparsebit::frontends::torchscript {
+namespace sparsebit::frontends::torchscript::archive_check_test {
 namespace {
 
 using namespace std::string_literals;
@@ -94,4 +94,4 @@ TEST(ArchiveCheck, CodeOfAnyDepthAPersonWrites) {
 }
 
 }  // namespace
-}  // namespace sparsebit::frontends::torchscript
+}  // namespace sparsebit::frontends::torchscript::archive_check_test

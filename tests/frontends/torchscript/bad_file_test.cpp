@@ -10,7 +10,7 @@
 
 #include <fstream>
 
-namespace sparsebit::frontends::testing {
+namespace sparsebit::frontends::testing::bad_file_test {
 namespace {
 
 using ::testing::AllOf;
@@ -125,4 +125,4 @@ TEST(TorchScriptBadFile, ChangedBytes) {
 }
 
 }  // namespace
-}  // namespace sparsebit::frontends::testing
+}  // namespace sparsebit::frontends::testing::bad_file_test

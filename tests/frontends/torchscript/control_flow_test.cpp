@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::frontends::testing {
+namespace sparsebit::frontends::testing::control_flow_test {
 namespace {
 
 TEST(TorchScriptControlFlow, IsResolved) {
@@ -96,4 +96,4 @@ TEST(TorchScriptControlFlow, ListsOfEndlessLengthAreErrors) {
 }
 
 }  // namespace
-}  // namespace sparsebit::frontends::testing
+}  // namespace sparsebit::frontends::testing::control_flow_test

@@ -4,7 +4,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::frontends::testing {
+namespace sparsebit::frontends::testing::import_test {
 namespace {
 
 class EveryFixture : public ::testing::TestWithParam<const char*> {};
@@ -123,4 +123,4 @@ TEST(TorchScriptLeaves, AttentionIsOneToo) {
 }
 
 }  // namespace
-}  // namespace sparsebit::frontends::testing
+}  // namespace sparsebit::frontends::testing::import_test

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <iostream>
 
-namespace sparsebit::frontends::testing {
+namespace sparsebit::frontends::testing::real_model_test {
 namespace {
 
 struct RealModel {
@@ -69,4 +69,4 @@ TEST(TorchScriptSweep, EveryFileRunsLikeLibtorch) {
 }
 
 }  // namespace
-}  // namespace sparsebit::frontends::testing
+}  // namespace sparsebit::frontends::testing::real_model_test

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::frontends::testing {
+namespace sparsebit::frontends::testing::skip_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -62,4 +62,4 @@ TEST(TorchScriptSkip, ACopyOfTheModelHasAStepOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace sparsebit::frontends::testing
+}  // namespace sparsebit::frontends::testing::skip_test

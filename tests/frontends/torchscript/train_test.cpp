@@ -5,7 +5,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::frontends::testing {
+namespace sparsebit::frontends::testing::train_test {
 namespace {
 
 constexpr double kRate = 0.1;
@@ -122,4 +122,4 @@ TEST(TorchScriptModes, TrainingCountsBatches) {
 }
 
 }  // namespace
-}  // namespace sparsebit::frontends::testing
+}  // namespace sparsebit::frontends::testing::train_test

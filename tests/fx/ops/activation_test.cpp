@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <torch/nn/functional/activation.h>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::activation_test {
 namespace {
 
 namespace F = torch::nn::functional;
@@ -208,4 +208,4 @@ TEST(Activation, MisspelledArgumentsAreNamed) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::activation_test

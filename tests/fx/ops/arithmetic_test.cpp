@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::arithmetic_test {
 namespace {
 
 TEST(Arithmetic, SumsEqualLibtorch) {
@@ -186,4 +186,4 @@ TEST(Arithmetic, ErrorsNameOperandsAndShapes) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::arithmetic_test

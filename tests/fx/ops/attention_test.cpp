@@ -11,7 +11,7 @@
 #include <cmath>
 #include <limits>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::attention_test {
 namespace {
 
 namespace F = torch::nn::functional;
@@ -284,4 +284,4 @@ TEST(Attention, ModulesStartAsInLibtorch) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::attention_test

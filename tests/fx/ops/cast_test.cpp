@@ -5,7 +5,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::cast_test {
 namespace {
 
 std::function<Tensors(Tensors)> cast_to(at::ScalarType dtype) {
@@ -110,4 +110,4 @@ TEST(Cast, ItemsAndTypesArePlain) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::cast_test

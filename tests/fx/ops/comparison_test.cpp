@@ -5,7 +5,7 @@
 
 #include <limits>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::comparison_test {
 namespace {
 
 TEST(Comparison, ElementwiseFormsEqualLibtorch) {
@@ -100,4 +100,4 @@ TEST(Comparison, WhereEqualsLibtorch) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::comparison_test

@@ -8,7 +8,7 @@
 #include <torch/nn/functional/conv.h>
 #include <torch/nn/modules/conv.h>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::convolution_test {
 namespace {
 
 namespace F = torch::nn::functional;
@@ -203,4 +203,4 @@ TEST(Convolution, ModulesStartAsInLibtorch) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::convolution_test

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::creation_test {
 namespace {
 
 TEST(Creation, ConstantsEqualLibtorch) {
@@ -179,4 +179,4 @@ TEST(Creation, RandomNumbersEqualLibtorch) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::creation_test

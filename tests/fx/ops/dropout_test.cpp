@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <torch/nn/functional/dropout.h>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::dropout_test {
 namespace {
 
 namespace F = torch::nn::functional;
@@ -137,4 +137,4 @@ TEST(Dropout, ModulesHaveNoState) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::dropout_test

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::getitem_test {
 namespace {
 
 template <class Compute>
@@ -183,4 +183,4 @@ TEST(SetItem, GradientsFlowThroughTheAssignment) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::getitem_test

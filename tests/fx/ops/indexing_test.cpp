@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::indexing_test {
 namespace {
 
 TEST(Indexing, LookupsEqualLibtorch) {
@@ -99,4 +99,4 @@ TEST(Indexing, WrongArgumentIsNamed) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::indexing_test

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <torch/nn/functional/fold.h>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::joining_test {
 namespace {
 
 namespace F = torch::nn::functional;
@@ -135,4 +135,4 @@ TEST(Joining, WrongItemsAreNamed) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::joining_test

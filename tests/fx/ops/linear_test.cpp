@@ -10,7 +10,7 @@
 #include <torch/nn/modules/embedding.h>
 #include <torch/nn/modules/linear.h>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::linear_test {
 namespace {
 
 namespace F = torch::nn::functional;
@@ -168,4 +168,4 @@ TEST(Linear, ModulesStartAsInLibtorch) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::linear_test

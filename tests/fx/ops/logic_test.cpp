@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::logic_test {
 namespace {
 
 TEST(Logic, BitwiseOperatorsEqualLibtorch) {
@@ -92,4 +92,4 @@ TEST(Logic, TruthOfManyElementsIsAnError) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::logic_test

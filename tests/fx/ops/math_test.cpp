@@ -5,7 +5,7 @@
 
 #include <limits>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::math_test {
 namespace {
 
 /// torch.f, Tensor.f, torch.f_ and Tensor.f_ for each name.
@@ -153,4 +153,4 @@ TEST(Math, RunningTotalsEqualLibtorch) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::math_test

@@ -10,7 +10,7 @@
 
 #include <limits>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::matrix_test {
 namespace {
 
 namespace F = torch::nn::functional;
@@ -163,4 +163,4 @@ TEST(Matrix, ErrorsNameTheArgument) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::matrix_test

@@ -10,7 +10,7 @@
 #include <torch/nn/functional/normalization.h>
 #include <torch/nn/modules/batchnorm.h>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::norm_test {
 namespace {
 
 namespace F = torch::nn::functional;
@@ -236,4 +236,4 @@ TEST(Norm, ModulesStartAsInLibtorch) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::norm_test

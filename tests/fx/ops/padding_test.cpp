@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <torch/nn/functional/padding.h>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::padding_test {
 namespace {
 
 namespace F = torch::nn::functional;
@@ -77,4 +77,4 @@ TEST(Padding, ModulesFixTheModeAndHaveNoState) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::padding_test

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <torch/nn/functional/pooling.h>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::pooling_test {
 namespace {
 
 namespace F = torch::nn::functional;
@@ -239,4 +239,4 @@ TEST(Pooling, ModulesHaveNoState) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::pooling_test

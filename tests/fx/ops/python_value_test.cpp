@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-namespace sparsebit::fx::python {
+namespace sparsebit::fx::python::python_value_test {
 namespace {
 
 constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
@@ -171,4 +171,4 @@ TEST(PythonValue, ItemPositionCountsFromTheEndToo) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::python
+}  // namespace sparsebit::fx::python::python_value_test

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <torch/nn/modules/rnn.h>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::recurrent_test {
 namespace {
 
 using testing::HasSubstr;
@@ -239,4 +239,4 @@ TEST(Recurrent, ModulesStartAsInLibtorch) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::recurrent_test

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::reduction_test {
 namespace {
 
 TEST(Reduction, TotalsEqualLibtorch) {
@@ -166,4 +166,4 @@ TEST(Reduction, WrongDimNamesTheOperator) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::reduction_test

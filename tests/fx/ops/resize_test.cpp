@@ -9,7 +9,7 @@
 #include <torch/nn/functional/upsampling.h>
 #include <torch/nn/functional/vision.h>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::resize_test {
 namespace {
 
 namespace F = torch::nn::functional;
@@ -218,4 +218,4 @@ TEST(Resize, ModulesHaveNoState) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::resize_test

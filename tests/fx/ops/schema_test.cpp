@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::fx {
+namespace sparsebit::fx::schema_test {
 namespace {
 
 using testing::ElementsAre;
@@ -81,4 +81,4 @@ TEST(Args, ConversionsNameTheArgument) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx
+}  // namespace sparsebit::fx::schema_test

@@ -5,7 +5,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::shape_test {
 namespace {
 
 TEST(Shape, ReshapesEqualLibtorch) {
@@ -142,4 +142,4 @@ TEST(Shape, IdentityTakesAnythingAndReturnsItsInput) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::shape_test

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::fx::test {
+namespace sparsebit::fx::test::sorting_test {
 namespace {
 
 TEST(Sorting, OrdersEqualLibtorch) {
@@ -54,4 +54,4 @@ TEST(Sorting, ResultsArePairs) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test
+}  // namespace sparsebit::fx::test::sorting_test

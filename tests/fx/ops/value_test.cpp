@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::fx {
+namespace sparsebit::fx::value_test {
 namespace {
 
 using testing::ThrowsMessage;
@@ -61,4 +61,4 @@ TEST(Value, DescriptionsAreShort) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx
+}  // namespace sparsebit::fx::value_test

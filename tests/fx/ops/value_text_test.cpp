@@ -7,7 +7,7 @@
 
 #include <limits>
 
-namespace sparsebit::fx {
+namespace sparsebit::fx::value_text_test {
 namespace {
 
 std::string round_trip(const std::string& text) {
@@ -83,4 +83,4 @@ TEST(ValueText, MalformedTextIsAnError) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx
+}  // namespace sparsebit::fx::value_text_test
