@@ -9,16 +9,17 @@ build=${1:?usage: run_fuzz.sh BUILD SECONDS [TARGET...]}
 seconds=${2:?usage: run_fuzz.sh BUILD SECONDS [TARGET...]}
 shift 2
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(npy safetensors onnx torchscript)
+[ ${#targets[@]} -gt 0 ] || targets=(idx image npy safetensors onnx torchscript)
 root=$(cd "$(dirname "$0")/.." && pwd)
 onnx_data=/usr/share/libonnx-testdata/data
-declare -A largest=([npy]=4096 [safetensors]=4096 [onnx]=65536 [torchscript]=65536)
+declare -A largest=([idx]=4096 [image]=8192 [npy]=4096 [safetensors]=4096 [onnx]=65536 [torchscript]=65536)
+declare -A most_megabytes=([idx]=16 [image]=512 [npy]=16 [safetensors]=16 [onnx]=128 [torchscript]=256)
 
 seeds_of() {  # copies real files into the corpus, named by their content
   local target=$1 corpus=$2
   local -a files=()
   case $target in
-    onnx) mapfile -t files < <(find "$onnx_data" "$root/tests" -name '*.onnx' -size -48k) ;;
+    onnx) mapfile -t files < <(find "$onnx_data" "$root/tests" "$root/fuzz/seeds/onnx" -name '*.onnx' -size -48k) ;;
     torchscript) mapfile -t files < <(find "$root/tests" -name '*.pt' -size -64k) ;;
     *) mapfile -t files < <(find "$root/fuzz/seeds/$target" -type f) ;;
   esac
@@ -36,7 +37,7 @@ for target in "${targets[@]}"; do
   # Leaks are of libtorch's and protobuf's global tables. Memory use has to follow the file's size.
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=0 OMP_NUM_THREADS=1 \
     "$build/bin/${target}_fuzz" -max_total_time="$seconds" -max_len="${largest[$target]}" \
-    -rss_limit_mb=4096 -malloc_limit_mb=512 -timeout=20 -print_final_stats=1 \
+    -rss_limit_mb=4096 -malloc_limit_mb="${most_megabytes[$target]}" -timeout=20 -print_final_stats=1 \
     -artifact_prefix="$findings/" "$corpus" 2>"$build/$target.log" || {
     tail -40 "$build/$target.log" >&2
     echo "error: $target: see $build/$target.log and $findings" >&2

@@ -27,7 +27,13 @@ class Reader {
 
   void read(void* to, int64_t size) {
     const int got = gzread(file_.get(), to, static_cast<unsigned>(size));
-    SPARSEBIT_CHECK(got == size, InvalidArgument, name_, ": the file ends too early");
+    if (got == size) return;
+    int problem = Z_OK;
+    const char* text = gzerror(file_.get(), &problem);
+    const bool damaged = problem == Z_DATA_ERROR || problem == Z_STREAM_ERROR;
+    throw Error(ErrorKind::InvalidArgument,
+                name_ + (damaged ? ": the compressed data is damaged: " + std::string(text)
+                                 : ": the file ends too early"));
   }
 
   int64_t big_endian_number() {

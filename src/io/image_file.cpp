@@ -1,5 +1,7 @@
 #include "sparsebit/io/image_file.h"
 
+#include "io/image_header.h"
+
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/mapped_file.h"
 
@@ -21,10 +23,22 @@ cv::Mat decode(MappedFile& file) {
   }
 }
 
+/// Before the decoder takes memory for as many pixels as the header asks for.
+void check_size(const MappedFile& file, const std::string& name) {
+  constexpr int64_t kMostPixelsPerByte = 8 * 1032;  // one bit per pixel, deflated as far as it goes
+  const std::optional<ImageSize> size = read_image_size(file.bytes());
+  SPARSEBIT_CHECK(size, InvalidArgument, name, ": not a JPEG, PNG or BMP image");
+  const auto bytes = static_cast<int64_t>(file.size());
+  SPARSEBIT_CHECK(size->width * size->height <= bytes * kMostPixelsPerByte, InvalidArgument, name,
+                  ": ", bytes, " bytes cannot hold the ", size->width, "x", size->height,
+                  " pixels that its header tells of");
+}
+
 }  // namespace
 
 at::Tensor load_image(const std::filesystem::path& path) {
   MappedFile file(path);
+  check_size(file, path.string());
   cv::Mat pixels = decode(file);
   SPARSEBIT_CHECK(!pixels.empty(), InvalidArgument, path.string(),
                   ": not an image that can be decoded");

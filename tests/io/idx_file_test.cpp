@@ -15,6 +15,7 @@ namespace {
 
 using namespace std::string_literals;
 using testing::EndsWith;
+using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 class IdxFile : public testing::Test {
@@ -40,6 +41,11 @@ TEST_F(IdxFile, GzipIsToldByContent) {
       "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x63\x60\xe0\x60\x64\x60\x60\x60\x62\xe7"
       "\x00\x00\xec\xb2\x06\xd4\x0a\x00\x00\x00"s;
   EXPECT_TRUE(at::equal(read(compressed), at::tensor({7, 8}).to(at::kByte)));
+
+  std::string damaged = compressed;
+  damaged[12] = '\xff';
+  EXPECT_THAT([&] { read(damaged); },
+              ThrowsMessage<Error>(HasSubstr("a: the compressed data is damaged: ")));
 }
 
 TEST_F(IdxFile, BadFilesAreErrors) {

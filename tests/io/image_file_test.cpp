@@ -15,20 +15,47 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
+/// A BMP file of one row; its pixels are blue, green, red.
+std::string bitmap(int32_t width, int32_t height, const std::string& pixels) {
+  const auto number = [](int64_t value, int bytes) {
+    std::string text;
+    for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
+    return text;
+  };
+  return "BM" + number(54 + static_cast<int64_t>(pixels.size()), 4) + number(0, 4) + number(54, 4) +
+         number(40, 4) + number(width, 4) + number(height, 4) + number(1, 2) + number(24, 2) +
+         number(0, 24) + pixels;
+}
+
 TEST(ImageFile, PixelsAreRedGreenBlueByChannel) {
   const test::TempDir dir;
-  write_file_atomically(dir / "a.ppm", "P6 2 1 255\n\x0A\x14\x1E\xC8\xD2\xDC");
+  write_file_atomically(dir / "a.bmp",
+                        bitmap(2, 1, std::string("\x1E\x14\x0A\xDC\xD2\xC8\0\0", 8)));
   const at::Tensor expected = at::tensor({10, 200, 20, 210, 30, 220}).reshape({3, 1, 2});
-  EXPECT_TRUE(at::equal(load_image(dir / "a.ppm"), expected.to(at::kByte)));
+  EXPECT_TRUE(at::equal(load_image(dir / "a.bmp"), expected.to(at::kByte)));
+}
+
+TEST(ImageFile, EveryKindIsDecoded) {
+  const std::filesystem::path folder = SPARSEBIT_IMAGES;
+  for (const char* name : {"color.png", "gray.png", "palette.png", "bits.png", "alpha.png",
+                           "color.jpg", "progressive.jpg", "color.bmp"}) {
+    EXPECT_EQ(load_image(folder / name).sizes(), at::IntArrayRef({3, 6, 8})) << name;
+  }
+  EXPECT_EQ(load_image(folder / "turned.jpg").sizes(), at::IntArrayRef({3, 8, 6}));
+  EXPECT_TRUE(at::equal(load_image(folder / "color.png"), load_image(folder / "color.bmp")));
 }
 
 TEST(ImageFile, WhatIsNoImageIsAnErrorThatNamesIt) {
   const test::TempDir dir;
-  for (const std::string bytes : {"", "hello", "P6 99999 99999 255\n"}) {
+  const auto expect_error = [&](const std::string& bytes, const std::string& text) {
     write_file_atomically(dir / "a.png", bytes);
-    EXPECT_THAT([&] { load_image(dir / "a.png"); },
-                ThrowsMessage<Error>(EndsWith("a.png: not an image that can be decoded")));
-  }
+    EXPECT_THAT([&] { load_image(dir / "a.png"); }, ThrowsMessage<Error>(EndsWith(text)));
+  };
+  for (const std::string bytes : {"", "hello", "\xFF\xD8\xFF\xE0", "BM", "P6 1 1 255\n"})
+    expect_error(bytes, "a.png: not a JPEG, PNG or BMP image");
+  expect_error(bitmap(2, 1, ""), "a.png: not an image that can be decoded");
+  expect_error(bitmap(90000, -90000, ""),
+               "a.png: 54 bytes cannot hold the 90000x90000 pixels that its header tells of");
   EXPECT_THAT([&] { load_image(dir / "none.png"); },
               ThrowsMessage<Error>(HasSubstr("cannot read")));
 }

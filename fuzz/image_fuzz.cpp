@@ -1,0 +1,14 @@
+#include "fuzz/input_file.h"
+#include "sparsebit/core/error.h"
+#include "sparsebit/io/image_file.h"
+
+#include <ATen/core/Tensor.h>
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const sparsebit::fuzz::InputFile file(data, size);
+  try {
+    sparsebit::io::load_image(file.path());
+  } catch (const sparsebit::Error&) {  // what a bad file should end in; all else is a finding
+  }
+  return 0;
+}
