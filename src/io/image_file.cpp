@@ -29,9 +29,12 @@ void check_size(const MappedFile& file, const std::string& name) {
   const std::optional<ImageSize> size = read_image_size(file.bytes());
   SPARSEBIT_CHECK(size, InvalidArgument, name, ": not a JPEG, PNG or BMP image");
   const auto bytes = static_cast<int64_t>(file.size());
-  SPARSEBIT_CHECK(size->width * size->height <= bytes * kMostPixelsPerByte, InvalidArgument, name,
-                  ": ", bytes, " bytes cannot hold the ", size->width, "x", size->height,
-                  " pixels that its header tells of");
+  int64_t pixels = 0;
+  const bool fits = size->width > 0 && size->height > 0 &&
+                    !__builtin_mul_overflow(size->width, size->height, &pixels) &&
+                    pixels <= bytes * kMostPixelsPerByte;
+  SPARSEBIT_CHECK(fits, InvalidArgument, name, ": ", bytes, " bytes cannot hold the ", size->width,
+                  "x", size->height, " pixels that its header tells of");
 }
 
 }  // namespace

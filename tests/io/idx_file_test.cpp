@@ -55,6 +55,8 @@ TEST_F(IdxFile, BadFilesAreErrors) {
               ThrowsMessage<Error>(EndsWith("a: the file ends too early")));
   EXPECT_THAT([&] { read("\0\0\x08\x02\xff\xff\xff\xff\xff\xff\xff\xff"s); },
               ThrowsMessage<Error>(EndsWith("a: its size overflows 64 bits")));
+  EXPECT_THAT([&] { read("\0\0\x08\x03\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0"s); },
+              ThrowsMessage<Error>(EndsWith("a: its size overflows 64 bits")));
   EXPECT_THAT([&] { read("\0\0\x08\x02\x7f\xff\xff\xff\x00\x00\xff\xff"s); },
               ThrowsMessage<Error>(EndsWith("a: the file ends too early")));
 }
