@@ -8,7 +8,8 @@ SOURCES = $(shell git ls-files '*.cpp' '*.h')
 help:
 	@echo "make demo    build, then trace a model written in C++, print it and run it"
 	@echo "make test    build everything and run all tests"
-	@echo "make test-sweep  import and export all of torchvision; writes docs/torchvision-sweep.md"
+	@echo "make test-sweep  import and export all of torchvision; writes docs/torchvision-sweep.md;"
+	@echo "                 an hour; RESUME=1 goes on where it was stopped, MODELS=\"NAME...\" redoes some"
 	@echo "make asan    the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make fuzz    fuzz the readers of files, FUZZ_SECONDS=60 each"
 	@echo "make bench   build and run the benchmarks"
@@ -42,7 +43,7 @@ test-sweep: $(BUILD)/build.ninja
 	@cmake --build --preset release --target sweep
 	@scripts/install_onnxruntime.sh $(BUILD)/onnxruntime
 	@scripts/run_sweep.py --check $(BUILD)/bin/sweep --work build/sweep \
-	  --table docs/torchvision-sweep.md $(MODELS)
+	  --table docs/torchvision-sweep.md $(if $(RESUME),--resume) $(MODELS)
 
 asan: bootstrap
 	@cmake --preset asan >/dev/null

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Checks the importers and the exporter on all of torchvision and writes the table of results.
 
-usage: run_sweep.py --check build/release/bin/sweep --work build/sweep --table FILE.md [NAME ...]
+usage: run_sweep.py --check build/release/bin/sweep --work build/sweep --table FILE.md [--resume]
+                    [NAME ...]
 
 Each architecture is made and checked in its own process. Fails when a file that torch could make
-is not imported and exported correctly.
+is not imported and exported correctly. Results are kept in the work folder as they come; --resume
+takes those of an earlier run and checks only what is missing or named.
 """
 
 import argparse
@@ -54,6 +56,16 @@ def run(name: str, options: argparse.Namespace) -> list[dict]:
     return results
 
 
+def earlier_results(path: pathlib.Path) -> dict[str, list[dict]]:
+    """By architecture, as far as a run got."""
+    by_name: dict[str, list[dict]] = {}
+    if path.exists():
+        for line in path.read_text().splitlines():
+            for result in json.loads(line):
+                by_name.setdefault(result["name"], []).append(result)
+    return by_name
+
+
 def cell(result: dict) -> str:
     verdict = judge(result)
     if verdict != "passed":
@@ -99,15 +111,27 @@ def main() -> int:
     parser.add_argument("--check", required=True)
     parser.add_argument("--work", required=True, type=pathlib.Path)
     parser.add_argument("--table", required=True, type=pathlib.Path)
+    parser.add_argument("--resume", action="store_true")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     listed = json.loads(subprocess.check_output([PYTHON, str(SCRIPT), "--list"], text=True))
-    results = []
+    options.work.mkdir(parents=True, exist_ok=True)
+    kept = options.work / "results.jsonl"
+    by_name = earlier_results(kept) if options.resume else {}
+    for name in options.names:
+        by_name.pop(name, None)
+    kept.write_text("".join(json.dumps(results) + "\n" for results in by_name.values()))
     for name in options.names or listed["names"]:
-        for result in run(name, options):
-            results.append(result)
+        if name in by_name:
+            continue
+        by_name[name] = run(name, options)
+        for result in by_name[name]:
             print(f"{judge(result):8} {name} {result['form']}: {describe(result)}", flush=True)
-        options.table.write_text(table(results, listed))
+        with kept.open("a") as file:
+            file.write(json.dumps(by_name[name]) + "\n")
+        ordered = [r for n in listed["names"] for r in by_name.get(n, [])]
+        options.table.write_text(table(ordered, listed))
+    results = [r for results in by_name.values() for r in results]
     failed = sum(judge(result) == "failed" for result in results)
     print(f"{len(results)} files, {failed} failed")
     return 1 if failed else 0
