@@ -1,4 +1,4 @@
-// Models that are not committed: those of SPARSEBIT_DATA, and any folder of files.
+// Models that are not committed: those of SPARSEBIT_DATA.
 
 #include "frontends/torchscript/reference.h"
 
@@ -46,27 +46,6 @@ INSTANTIATE_TEST_SUITE_P(
           name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
       return name;
     });
-
-/// Prints a table; scripts/sweep_torchscript.py makes the files.
-TEST(TorchScriptSweep, EveryFileRunsLikeLibtorch) {
-  const char* folder = std::getenv("SPARSEBIT_TORCHSCRIPT_SWEEP");
-  if (!folder) GTEST_SKIP() << "SPARSEBIT_TORCHSCRIPT_SWEEP is not set; it names a folder of files";
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (entry.path().extension() == ".pt") files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  for (const std::filesystem::path& file : files) {
-    std::cout << file.stem().string() << " | ";
-    try {
-      const double worst = import_difference(file);
-      std::cout << worst << std::endl;
-      EXPECT_LE(worst, 1e-5) << file;
-    } catch (const std::exception& e) {
-      std::cout << "failed: " << e.what() << std::endl;
-      ADD_FAILURE() << file << ": " << e.what();
-    }
-  }
-}
 
 }  // namespace
 }  // namespace sparsebit::frontends::testing::real_model_test

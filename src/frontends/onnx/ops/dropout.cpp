@@ -27,7 +27,8 @@ void convert_dropout(Conversion& c) {
   if (c.opset() < 12) return give_inference(c, c.attributes().number("ratio", 0.5));
   const auto ratio = c.has_input(1) ? c.constant_number(1) : 0.5;
   const auto training = c.has_input(2) ? c.constant_number(2) : 0.0;
-  if (ratio && training == 0.0) return give_inference(c, *ratio);
+  // A ratio of 0 keeps everything, whatever the mode.
+  if (ratio && (training == 0.0 || ratio == 0.0)) return give_inference(c, *ratio);
   const Value both = c.node("onnx.Dropout", c.tensors());
   c.give(0, c.item(both, 0));
   if (c.wants_output(1)) c.give(1, c.item(both, 1));

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Makes tests/export/fixtures: torchvision's architectures, as small as they can be, as ONNX files.
+
+usage: make_onnx_fixtures.py [FOLDER]
+
+Each is written by torch at opsets 11, 13 and 17, with its input and what torch computes from it.
+Needs Debian's python3-torchvision. The full sizes are checked by `make test-sweep`.
+"""
+
+import functools
+import pathlib
+import sys
+import warnings
+
+import numpy
+import torch
+from torchvision import models, ops
+from torchvision.models import convnext, densenet, efficientnet, mobilenetv3, resnet
+
+OPSETS = [11, 13, 17]
+FOLDER = pathlib.Path(__file__).parent.parent / "tests" / "export" / "fixtures"
+
+
+class Residual(torch.nn.Sequential):
+    def __init__(self):
+        down = torch.nn.Sequential(resnet.conv1x1(8, 16, 2), torch.nn.BatchNorm2d(16))
+        super().__init__(resnet.conv3x3(3, 8), torch.nn.MaxPool2d(3, 2, 1),
+                         resnet.BasicBlock(8, 8), resnet.BasicBlock(8, 16, 2, down),
+                         torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(16, 5))
+
+
+class Pyramid(torch.nn.Module):
+    """Feature maps of two sizes, which share a merged third; returns a list."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Conv2d(3, 4, 3, 2, 1)
+        self.second = torch.nn.Conv2d(4, 8, 3, 2, 1)
+        self.fpn = ops.FeaturePyramidNetwork([4, 8], 4)
+
+    def forward(self, x):
+        large = self.first(x)
+        merged = self.fpn({"large": large, "small": self.second(large.relu())})
+        return [merged["large"], merged["small"]]
+
+
+def mobilenet_v3():
+    block = functools.partial(mobilenetv3.InvertedResidualConfig, width_mult=1.0)
+    settings = [block(8, 3, 16, 8, True, "RE", 1, 1), block(8, 5, 16, 8, True, "HS", 2, 1)]
+    return models.MobileNetV3(settings, last_channel=16, num_classes=5)
+
+
+def efficientnet_tiny():
+    block = functools.partial(efficientnet.MBConvConfig, width_mult=1.0, depth_mult=1.0)
+    return models.EfficientNet([block(1, 3, 1, 8, 8, 1), block(4, 5, 2, 8, 8, 2)], dropout=0.1,
+                               num_classes=5, last_channel=16)
+
+
+MODELS = {
+    "residual": (Residual, 16),
+    "mobilenet_v3": (mobilenet_v3, 16),
+    "efficientnet": (efficientnet_tiny, 16),
+    "densenet": (lambda: models.DenseNet(4, (2, 2), 8, 2, num_classes=5), 32),
+    "shufflenet": (lambda: models.ShuffleNetV2([1, 2, 1], [4, 8, 16, 16, 16], 5), 32),
+    "convnext": (lambda: models.ConvNeXt(
+        [convnext.CNBlockConfig(8, 16, 1), convnext.CNBlockConfig(16, None, 1)],
+        num_classes=5), 16),
+    "swin": (lambda: models.SwinTransformer(
+        [4, 4], 8, [2], [2], [2, 2], num_classes=5), 16),
+    "vit": (lambda: models.VisionTransformer(16, 8, 2, 2, 8, 16, num_classes=5), 16),
+    "pyramid": (Pyramid, 16),
+}
+
+
+def settle(model: torch.nn.Module) -> None:
+    """Random statistics and weights where a new model has zeros and ones."""
+    for module in model.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            torch.nn.init.uniform_(module.running_mean, -0.2, 0.2)
+            torch.nn.init.uniform_(module.running_var, 0.5, 1.5)
+            torch.nn.init.uniform_(module.weight, 0.5, 1.5)
+            torch.nn.init.uniform_(module.bias, -0.2, 0.2)
+    for parameter in model.parameters():
+        if not parameter.detach().any():
+            torch.nn.init.uniform_(parameter, -0.2, 0.2)
+
+
+def write(name: str, folder: pathlib.Path) -> None:
+    make, size = MODELS[name]
+    torch.manual_seed(0)
+    model = make().eval()
+    settle(model)
+    x = torch.randn(2, 3, size, size)
+    with torch.no_grad():
+        results = model(x)
+    results = results if isinstance(results, list) else [results]
+    numpy.save(folder / f"{name}.input.npy", x.numpy())
+    for i, result in enumerate(results):
+        numpy.save(folder / f"{name}.expected{i}.npy", result.numpy())
+    for opset in OPSETS:
+        path = folder / f"{name}.opset{opset}.onnx"
+        torch.onnx.export(model, x, str(path), opset_version=opset, input_names=["x"])
+        print(path.name, path.stat().st_size)
+
+
+def main() -> None:
+    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    warnings.simplefilter("ignore")
+    for name in MODELS:
+        write(name, folder)
+
+
+if __name__ == "__main__":
+    main()
