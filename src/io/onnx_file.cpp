@@ -1,5 +1,7 @@
 #include "sparsebit/io/onnx_file.h"
 
+#include "io/onnx_names.h"
+
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/mapped_file.h"
@@ -22,47 +24,6 @@ constexpr size_t kSmallest = 1024;  // bytes; smaller weights stay in the model 
 /// Protobuf prints its own complaints otherwise; ours say more and go where the caller wants them.
 void silence_protobuf() {
   [[maybe_unused]] static const auto previous = google::protobuf::SetLogHandler(nullptr);
-}
-
-bool is_utf8(std::string_view text) {
-  size_t i = 0;
-  while (i < text.size()) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const size_t length = lead < 0x80    ? 1
-                          : lead >= 0xF0 ? 4
-                          : lead >= 0xE0 ? 3
-                          : lead >= 0xC2 ? 2
-                                         : 0;
-    if (length == 0 || lead > 0xF4 || i + length > text.size()) return false;
-    for (size_t k = 1; k < length; ++k) {
-      if ((static_cast<unsigned char>(text[i + k]) & 0xC0) != 0x80) return false;
-    }
-    i += length;
-  }
-  return true;
-}
-
-void check_name(const std::string& name, const char* what, const std::string& where) {
-  SPARSEBIT_CHECK(is_utf8(name), InvalidModel, where, ": the name of ", what, " is not UTF-8 text");
-}
-
-/// Names reach messages, tables and JSON, all of which are UTF-8.
-void check_names(const onnx::GraphProto& graph, const std::string& where) {
-  for (const onnx::NodeProto& node : graph.node()) {
-    check_name(node.name(), "a node", where);
-    check_name(node.op_type(), "an operator", where);
-    check_name(node.domain(), "an operator's domain", where);
-    for (const std::string& name : node.input()) check_name(name, "an input of a node", where);
-    for (const std::string& name : node.output()) check_name(name, "an output of a node", where);
-    for (const onnx::AttributeProto& attribute : node.attribute()) {
-      check_name(attribute.name(), "an attribute", where);
-      if (attribute.has_g()) check_names(attribute.g(), where);
-      for (const onnx::GraphProto& inner : attribute.graphs()) check_names(inner, where);
-    }
-  }
-  for (const auto& tensor : graph.initializer()) check_name(tensor.name(), "an initializer", where);
-  for (const auto& input : graph.input()) check_name(input.name(), "an input", where);
-  for (const auto& output : graph.output()) check_name(output.name(), "an output", where);
 }
 
 void move_to_data_file(onnx::TensorProto& tensor, const std::string& location, int64_t& position,
@@ -112,7 +73,7 @@ onnx::ModelProto parse_onnx(std::string_view bytes, const std::string& where) {
   SPARSEBIT_CHECK(model.has_graph() && model.opset_import_size() > 0, InvalidModel, where,
                   ": not an ONNX model: it has ",
                   model.has_graph() ? "no operator set" : "no graph");
-  check_names(model.graph(), where);
+  check_names(model, where);
   return model;
 }
 

@@ -17,8 +17,6 @@ using onnx::TensorProto;
 // Element types of ONNX 1.16 that the packaged header does not name yet.
 constexpr int kFloat8First = 17, kFloat8Last = 20, kUint4 = 21, kInt4 = 22;
 
-bool is_four_bit(int type) { return type == kUint4 || type == kInt4; }
-
 std::string name_of(const TensorProto& proto) {
   return proto.name().empty() ? "a tensor without name" : "tensor '" + proto.name() + "'";
 }
@@ -30,20 +28,36 @@ struct Layout {
   at::ScalarType dtype;
 };
 
-Layout layout_of(const TensorProto& proto) {
-  const std::optional<at::ScalarType> dtype = scalar_type_of(proto.data_type());
-  SPARSEBIT_CHECK(dtype, Unsupported, name_of(proto), ": elements of type ",
-                  onnx_type_name(proto.data_type()), " cannot be computed with");
-  Layout layout{.shape = {proto.dims().begin(), proto.dims().end()}, .dtype = *dtype};
+/// How many bits an element takes in a file; nothing for types without a fixed size.
+std::optional<int64_t> bits_of(int type) {
+  if (is_four_bit(type)) return 4;
+  if (type >= kFloat8First && type <= kFloat8Last) return 8;
+  if (type == TensorProto::UINT16) return 16;
+  if (type == TensorProto::UINT32) return 32;
+  if (type == TensorProto::UINT64) return 64;
+  const std::optional<at::ScalarType> dtype = scalar_type_of(type);
+  return dtype ? std::optional(8 * static_cast<int64_t>(c10::elementSize(*dtype))) : std::nullopt;
+}
+
+/// Sets shape, count and bytes, these for elements of so many bits.
+void measure(const TensorProto& proto, int64_t bits, Layout& layout) {
+  layout.shape.assign(proto.dims().begin(), proto.dims().end());
   bool fits = true;
   for (const int64_t dim : layout.shape) {
     SPARSEBIT_CHECK(dim >= 0, InvalidModel, name_of(proto), ": a dimension is ", dim);
     fits &= !__builtin_mul_overflow(layout.count, dim, &layout.count);
   }
-  const auto item = static_cast<int64_t>(c10::elementSize(*dtype));
-  fits &= !__builtin_mul_overflow(layout.count, item, &layout.bytes);
+  fits &= !__builtin_mul_overflow(layout.count, std::max<int64_t>(bits / 8, 1), &layout.bytes);
   SPARSEBIT_CHECK(fits, InvalidModel, name_of(proto), ": its size overflows 64 bits");
-  if (is_four_bit(proto.data_type())) layout.bytes = layout.count / 2 + layout.count % 2;
+  if (bits == 4) layout.bytes = layout.count / 2 + layout.count % 2;
+}
+
+Layout layout_of(const TensorProto& proto) {
+  const std::optional<at::ScalarType> dtype = scalar_type_of(proto.data_type());
+  SPARSEBIT_CHECK(dtype, Unsupported, name_of(proto), ": elements of type ",
+                  onnx_type_name(proto.data_type()), " cannot be computed with");
+  Layout layout{.shape = {}, .dtype = *dtype};
+  measure(proto, *bits_of(proto.data_type()), layout);
   return layout;
 }
 
@@ -98,7 +112,16 @@ int64_t external_number(const TensorProto& proto, const std::string& text) {
   return number;
 }
 
-at::Tensor from_external(const TensorProto& proto, const Layout& layout, ExternalData& external) {
+/// The part of a data file that belongs to a tensor.
+struct Part {
+  std::shared_ptr<MappedFile> file;
+  char* data;
+  int64_t size;
+};
+
+/// @param needed  what the tensor takes when the file does not say how much belongs to it
+Part find_external(const TensorProto& proto, const std::optional<int64_t>& needed,
+                   ExternalData& external) {
   std::string location;
   int64_t offset = 0;
   std::optional<int64_t> length;
@@ -113,12 +136,17 @@ at::Tensor from_external(const TensorProto& proto, const Layout& layout, Externa
                   name_of(proto), ": bytes ", offset, " to ", offset, " + ", length.value_or(0),
                   " are not in '", location, "', which has ", size);
   // Without a length the tensor's own size counts; what follows belongs to others.
-  const int64_t available = length.value_or(std::min(size - offset, layout.bytes));
-  check_size(proto, layout, static_cast<size_t>(available));
-  if (!fits_in_place(proto, layout, file->data() + offset)) {
+  const int64_t rest = size - offset;
+  return {file, file->data() + offset, length.value_or(std::min(rest, needed.value_or(rest)))};
+}
+
+at::Tensor from_external(const TensorProto& proto, const Layout& layout, ExternalData& external) {
+  const Part part = find_external(proto, layout.bytes, external);
+  check_size(proto, layout, static_cast<size_t>(part.size));
+  if (!fits_in_place(proto, layout, part.data)) {
     external.note_copy(layout.count * static_cast<int64_t>(c10::elementSize(layout.dtype)));
   }
-  return from_bytes(proto, layout, file->data() + offset, file);
+  return from_bytes(proto, layout, part.data, part.file);
 }
 
 template <class Stored, class Element = Stored>
@@ -165,6 +193,8 @@ at::Tensor from_typed_fields(const TensorProto& proto, const Layout& layout) {
 }
 
 }  // namespace
+
+bool is_four_bit(int onnx_type) { return onnx_type == kUint4 || onnx_type == kInt4; }
 
 std::optional<at::ScalarType> scalar_type_of(int onnx_type) {
   switch (onnx_type) {
@@ -258,6 +288,20 @@ at::Tensor take_tensor(TensorProto& proto, ExternalData& external) {
   check_size(proto, layout, proto.raw_data().size());
   const std::shared_ptr<std::string> bytes(proto.release_raw_data());
   return from_bytes(proto, layout, bytes->data(), bytes);
+}
+
+void embed_external_data(TensorProto& proto, ExternalData& external) {
+  if (proto.data_location() != TensorProto::EXTERNAL) return;
+  const std::optional<int64_t> bits = bits_of(proto.data_type());
+  Layout layout{.shape = {}, .dtype = at::ScalarType::Undefined};
+  if (bits) measure(proto, *bits, layout);
+  const Part part =
+      find_external(proto, bits ? std::optional(layout.bytes) : std::nullopt, external);
+  if (bits) check_size(proto, layout, static_cast<size_t>(part.size));
+  external.note_copy(part.size);
+  proto.set_raw_data(part.data, static_cast<size_t>(part.size));
+  proto.clear_external_data();
+  proto.clear_data_location();
 }
 
 TensorProto to_tensor_proto(const at::Tensor& tensor, const std::string& name) {

@@ -1,5 +1,7 @@
 #include "sparsebit/io/onnx_file.h"
 
+#include "io/onnx_names.h"
+
 #include "core/temp_dir.h"
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
@@ -81,11 +83,81 @@ TEST(OnnxFile, BadFilesAreErrorsThatNameThem) {
               ThrowsMessage<Error>(HasSubstr("cannot read")));
 }
 
-TEST(OnnxFile, NamesMustBeText) {
+struct BadName {
+  const char* name;
+  void (*set)(onnx::ModelProto& model, const std::string& bad);
+  const char* message;
+};
+
+class OnnxNames : public testing::TestWithParam<BadName> {};
+
+TEST_P(OnnxNames, MustBeText) {
   onnx::ModelProto model = small_model();
-  model.mutable_graph()->mutable_node(0)->set_output(0, "\xFF\xFE");
+  model.mutable_graph()->mutable_node(0)->set_name("first");
+  GetParam().set(model, "\xFF\xFE");
   EXPECT_THAT([&] { parse_onnx(model.SerializeAsString(), "m"); },
-              ThrowsMessage<Error>("m: the name of an output of a node is not UTF-8 text"));
+              ThrowsMessage<Error>(GetParam().message));
+}
+
+const BadName kBadNames[] = {
+    {"Node",
+     [](onnx::ModelProto& m, const std::string& s) {
+       m.mutable_graph()->mutable_node(0)->set_name(s);
+     },
+     "m: node 0 (Add): its name is not UTF-8 text"},
+    {"NodeOutput",
+     [](onnx::ModelProto& m, const std::string& s) {
+       m.mutable_graph()->mutable_node(0)->set_output(0, s);
+     },
+     "m: node 'first' (Add): the name of output 0 is not UTF-8 text"},
+    {"Subgraph",
+     [](onnx::ModelProto& m, const std::string& s) {
+       onnx::AttributeProto& branch = *m.mutable_graph()->mutable_node(0)->add_attribute();
+       branch.set_name("body");
+       branch.mutable_g()->add_node()->add_input(s);
+     },
+     "m: node 'first' (Add), attribute 'body': node 0: the name of input 0 is not UTF-8 text"},
+    {"ValueInfo",
+     [](onnx::ModelProto& m, const std::string& s) {
+       m.mutable_graph()->add_value_info()->set_name(s);
+     },
+     "m: the name of a value is not UTF-8 text"},
+    {"Size",
+     [](onnx::ModelProto& m, const std::string& s) {
+       onnx::ValueInfoProto& value = *m.mutable_graph()->add_value_info();
+       value.set_name("h");
+       value.mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_param(s);
+     },
+     "m: a size of 'h' is not UTF-8 text"},
+    {"SparseInitializer",
+     [](onnx::ModelProto& m, const std::string& s) {
+       m.mutable_graph()->add_sparse_initializer()->mutable_values()->set_name(s);
+     },
+     "m: the name of a sparse initializer is not UTF-8 text"},
+    {"Function",
+     [](onnx::ModelProto& m, const std::string& s) {
+       onnx::FunctionProto& function = *m.add_functions();
+       function.set_name("f");
+       function.add_node()->set_domain(s);
+     },
+     "m: function 'f': node 0: its domain is not UTF-8 text"},
+    {"Metadata",
+     [](onnx::ModelProto& m, const std::string& s) { m.add_metadata_props()->set_key(s); },
+     "m: a key of its metadata is not UTF-8 text"},
+};
+INSTANTIATE_TEST_SUITE_P(Places, OnnxNames, testing::ValuesIn(kBadNames),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(OnnxFile, FormsOfText) {
+  for (const char* good : {"", "a", "\xC3\xA9", "\xE2\x82\xAC", "\xED\x9F\xBF", "\xEE\x80\x80",
+                           "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"}) {
+    EXPECT_TRUE(is_utf8(good)) << testing::PrintToString(good);
+  }
+  for (const char* bad : {"\x80", "\xC0\xAF", "\xC1\xBF", "\xC3", "\xC3\x28", "\xE0\x9F\xBF",
+                          "\xED\xA0\x80", "\xED\xBF\xBF", "\xE2\x82", "\xF0\x8F\xBF\xBF",
+                          "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xF0\x90\x80"}) {
+    EXPECT_FALSE(is_utf8(bad)) << testing::PrintToString(bad);
+  }
 }
 
 TEST(OnnxFile, GraphsNestedTooDeeplyAreRefused) {

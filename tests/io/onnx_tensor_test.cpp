@@ -135,9 +135,9 @@ class OnnxExternalData : public testing::Test {
     write_file_atomically(dir_ / "w.bin", {static_cast<const char*>(values.data_ptr()), 32});
   }
 
-  at::Tensor read(const std::string& location, const std::string& offset = "",
-                  const std::string& length = "", std::initializer_list<int64_t> dims = {4}) {
-    TensorProto proto = proto_of(TensorProto::FLOAT, dims);
+  static TensorProto stored(int type, const std::string& location, const std::string& offset,
+                            const std::string& length, std::initializer_list<int64_t> dims) {
+    TensorProto proto = proto_of(type, dims);
     proto.set_data_location(TensorProto::EXTERNAL);
     const auto set = [&proto](const char* key, const std::string& value) {
       if (value.empty()) return;
@@ -147,8 +147,23 @@ class OnnxExternalData : public testing::Test {
     set("location", location);
     set("offset", offset);
     set("length", length);
+    return proto;
+  }
+
+  at::Tensor read(const std::string& location, const std::string& offset = "",
+                  const std::string& length = "", std::initializer_list<int64_t> dims = {4}) {
+    TensorProto proto = stored(TensorProto::FLOAT, location, offset, length, dims);
     ExternalData external(dir_.path());
     return take_tensor(proto, external);
+  }
+
+  /// What a tensor that is only passed on looks like with its data inside.
+  TensorProto embedded(int type, const std::string& location, const std::string& offset,
+                       const std::string& length, std::initializer_list<int64_t> dims) {
+    TensorProto proto = stored(type, location, offset, length, dims);
+    ExternalData external(dir_.path());
+    embed_external_data(proto, external);
+    return proto;
   }
 
   test::TempDir dir_;
@@ -193,6 +208,20 @@ TEST_F(OnnxExternalData, PositionsOutsideTheFileAreErrors) {
               ThrowsMessage<Error>("tensor 'w': external data has no position 'x'"));
   EXPECT_THAT([&] { read("w.bin", "0", "", {100}); }, ThrowsMessage<Error>(HasSubstr("needs 400")));
   EXPECT_THAT([&] { read("none.bin"); }, ThrowsMessage<Error>(HasSubstr("cannot read")));
+}
+
+TEST_F(OnnxExternalData, IsTakenIntoTensorsThatArePassedOn) {
+  const TensorProto halves = embedded(TensorProto::UINT16, "w.bin", "4", "", {2});
+  EXPECT_FALSE(halves.has_data_location());
+  EXPECT_EQ(halves.external_data_size(), 0);
+  EXPECT_EQ(halves.raw_data(), std::string("\0\0\x80\x3F", 4));  // 1.0F
+  EXPECT_EQ(embedded(/*float8*/ 17, "w.bin", "4", "4", {4}).raw_data(), halves.raw_data());
+  EXPECT_EQ(embedded(/*a newer type*/ 99, "w.bin", "4", "4", {3}).raw_data(), halves.raw_data());
+  EXPECT_THAT([&] { embedded(TensorProto::UINT16, "w.bin", "", "5", {2}); },
+              ThrowsMessage<Error>("tensor 'w': its shape [2] needs 4 bytes, but there are 5"));
+  EXPECT_THAT(
+      [&] { embedded(TensorProto::UINT16, "../w.bin", "", "", {2}); },
+      ThrowsMessage<Error>("external data '../w.bin' is not a file in the model's own folder"));
 }
 
 }  // namespace

@@ -16,6 +16,8 @@ namespace sparsebit::io {
 /// The element type libtorch has for an ONNX one (onnx::TensorProto::FLOAT, ...); nothing for
 /// strings and unsigned types wider than a byte. 4-bit integers become bytes.
 std::optional<at::ScalarType> scalar_type_of(int onnx_type);
+/// Whether elements of this type are 4-bit integers, two of which share a byte of a file.
+bool is_four_bit(int onnx_type);
 /// The ONNX element type of a tensor. Throws Unsupported where ONNX has none.
 int onnx_type_of(at::ScalarType dtype);
 /// "float", "uint16", ... for messages.
@@ -45,6 +47,10 @@ class ExternalData {
 /// afterwards. Sizes are checked before memory is taken. Throws InvalidModel, naming the tensor,
 /// when the message is not well formed, and Unsupported for types libtorch does not have.
 at::Tensor take_tensor(onnx::TensorProto& proto, ExternalData& external);
+
+/// Takes external data into the message, for tensors that are passed on as they are. `proto` stays
+/// as it is when it has none. Throws as take_tensor() does.
+void embed_external_data(onnx::TensorProto& proto, ExternalData& external);
 
 /// A message with the tensor's values as raw bytes.
 onnx::TensorProto to_tensor_proto(const at::Tensor& tensor, const std::string& name);

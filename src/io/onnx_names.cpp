@@ -1,0 +1,151 @@
+#include "io/onnx_names.h"
+
+#include "sparsebit/core/error.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace sparsebit::io {
+namespace {
+
+/// Says where in the model we are; called only when something is wrong there.
+using Place = std::function<std::string()>;
+
+void check_text(const std::string& text, const std::string& what, const Place& place) {
+  SPARSEBIT_CHECK(is_utf8(text), InvalidModel, place(), ": ", what, " is not UTF-8 text");
+}
+
+void check_name(const std::string& name, const char* what, const Place& place) {
+  check_text(name, std::string("the name of ") + what, place);
+}
+
+template <class Names>
+void check_each(const Names& names, const char* what, const Place& place) {
+  for (int i = 0; i < names.size(); ++i) {
+    SPARSEBIT_CHECK(is_utf8(names[i]), InvalidModel, place(), ": the name of ", what, " ", i,
+                    " is not UTF-8 text");
+  }
+}
+
+/// `node 'relu1' (Relu)`; by its number when it has no name that can be shown.
+std::string describe(const onnx::NodeProto& node, int number) {
+  const auto shown = [](const std::string& text) {
+    return !text.empty() && is_utf8(text) &&
+           std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < ' '; });
+  };
+  const std::string name = shown(node.name()) ? "'" + node.name() + "'" : std::to_string(number);
+  return "node " + name + (shown(node.op_type()) ? " (" + node.op_type() + ")" : "");
+}
+
+void check_tensor(const onnx::TensorProto& tensor, const char* what, const Place& place) {
+  check_name(tensor.name(), what, place);
+  for (const onnx::StringStringEntryProto& entry : tensor.external_data()) {
+    check_text(entry.value(), "the external data of '" + tensor.name() + "'", place);
+  }
+}
+
+void check_graph(const onnx::GraphProto& graph, const Place& place);
+
+void check_node(const onnx::NodeProto& node, const Place& place) {
+  check_text(node.name(), "its name", place);
+  check_text(node.op_type(), "its operator", place);
+  check_text(node.domain(), "its domain", place);
+  check_each(node.input(), "input", place);
+  check_each(node.output(), "output", place);
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    check_name(attribute.name(), "an attribute", place);
+    check_text(attribute.ref_attr_name(), "what attribute '" + attribute.name() + "' refers to",
+               place);
+    if (attribute.has_t()) check_tensor(attribute.t(), "a tensor", place);
+    const Place inside = [&] { return place() + ", attribute '" + attribute.name() + "'"; };
+    if (attribute.has_g()) check_graph(attribute.g(), inside);
+    for (const onnx::GraphProto& graph : attribute.graphs()) check_graph(graph, inside);
+  }
+}
+
+template <class Nodes>
+void check_nodes(const Nodes& nodes, const Place& place) {
+  for (int i = 0; i < nodes.size(); ++i) {
+    check_node(nodes[i], [&] { return place() + ": " + describe(nodes[i], i); });
+  }
+}
+
+template <class Infos>
+void check_values(const Infos& infos, const char* what, const Place& place) {
+  for (const onnx::ValueInfoProto& info : infos) {
+    check_name(info.name(), what, place);
+    for (const auto& dim : info.type().tensor_type().shape().dim()) {
+      check_text(dim.dim_param(), "a size of '" + info.name() + "'", place);
+    }
+  }
+}
+
+void check_graph(const onnx::GraphProto& graph, const Place& place) {
+  check_name(graph.name(), "a graph", place);
+  check_values(graph.input(), "an input", place);
+  check_values(graph.output(), "an output", place);
+  check_values(graph.value_info(), "a value", place);
+  for (const auto& tensor : graph.initializer()) check_tensor(tensor, "an initializer", place);
+  for (const auto& tensor : graph.sparse_initializer()) {
+    check_tensor(tensor.values(), "a sparse initializer", place);
+    check_tensor(tensor.indices(), "a sparse initializer's indices", place);
+  }
+  check_nodes(graph.node(), place);
+}
+
+void check_function(const onnx::FunctionProto& function, const Place& place) {
+  check_name(function.name(), "a function", place);
+  const Place inside = [&] { return place() + ": function '" + function.name() + "'"; };
+  check_text(function.domain(), "its domain", inside);
+  check_each(function.input(), "input", inside);
+  check_each(function.output(), "output", inside);
+  check_each(function.attribute(), "attribute", inside);
+  check_nodes(function.node(), inside);
+}
+
+/// The second byte of a character says whether the first ones could have been left out, and whether
+/// its number exists.
+bool is_second_byte(unsigned char lead, unsigned char second) {
+  const unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+  const unsigned char high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+  return second >= low && second <= high;
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view text) {
+  size_t i = 0;
+  while (i < text.size()) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const size_t length = lead < 0x80    ? 1
+                          : lead > 0xF4  ? 0
+                          : lead >= 0xF0 ? 4
+                          : lead >= 0xE0 ? 3
+                          : lead >= 0xC2 ? 2
+                                         : 0;
+    if (length == 0 || i + length > text.size()) return false;
+    if (length > 1 && !is_second_byte(lead, static_cast<unsigned char>(text[i + 1]))) return false;
+    for (size_t k = 2; k < length; ++k) {
+      if ((static_cast<unsigned char>(text[i + k]) & 0xC0) != 0x80) return false;
+    }
+    i += length;
+  }
+  return true;
+}
+
+void check_names(const onnx::ModelProto& model, const std::string& file) {
+  const Place place = [&] { return file; };
+  check_text(model.producer_name(), "the producer's name", place);
+  check_text(model.producer_version(), "the producer's version", place);
+  for (const onnx::OperatorSetIdProto& entry : model.opset_import()) {
+    check_name(entry.domain(), "an operator set", place);
+  }
+  for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {
+    check_text(entry.key(), "a key of its metadata", place);
+    check_text(entry.value(), "'" + entry.key() + "' of its metadata", place);
+  }
+  check_graph(model.graph(), place);
+  for (const onnx::FunctionProto& function : model.functions()) check_function(function, place);
+}
+
+}  // namespace sparsebit::io
