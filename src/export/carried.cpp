@@ -3,10 +3,10 @@
 #include "export/subgraphs.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/io/onnx_attribute.h"
 #include "sparsebit/io/onnx_tensor.h"
 
 #include <ATen/ATen.h>
-#include <google/protobuf/text_format.h>
 
 namespace sparsebit::exports {
 namespace {
@@ -43,12 +43,13 @@ void fill_list(onnx::AttributeProto& proto, const std::vector<Value>& items) {
 onnx::AttributeProto attribute_of(const Node& node, const std::string& name, const Value& value) {
   onnx::AttributeProto proto;
   if (value.is<fx::Dict>()) {
-    const Value* text = value.get<fx::Dict>().find("onnx");
-    const bool read = text && text->is_string() &&
-                      google::protobuf::TextFormat::ParseFromString(text->string(), &proto);
+    const auto& items = value.get<fx::Dict>().items;
+    std::optional<onnx::AttributeProto> read;
+    if (items.size() == 1 && items[0].second.is_string())
+      read = io::attribute_from_text(items[0].first, items[0].second.string());
     SPARSEBIT_CHECK(read, InvalidModel, "node '", node.name(), "': the attribute '", name,
                     "' is not in protobuf's text form");
-    return proto;
+    return *read;
   }
   proto.set_name(name);
   if (value.is_double()) {

@@ -95,6 +95,11 @@ Attr to_attribute(const std::string& name, const Value& value) {
   const std::vector<Value>& items = value.items();
   const bool real =
       std::any_of(items.begin(), items.end(), [](const Value& v) { return v.is_double(); });
+  if (!items.empty() && items[0].is_string()) {
+    std::vector<std::string> texts;
+    for (const Value& item : items) texts.push_back(item.string());
+    return {name, Attr::Content(std::move(texts))};
+  }
   if (!real) return {name, Attr::Content(value.ints())};
   std::vector<double> numbers;
   for (const Value& item : items) numbers.push_back(item.to_double());

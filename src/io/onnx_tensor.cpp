@@ -1,6 +1,7 @@
 #include "sparsebit/io/onnx_tensor.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/onnx_dtype.h"
 
 #include <ATen/ATen.h>
 
@@ -197,36 +198,9 @@ at::Tensor from_typed_fields(const TensorProto& proto, const Layout& layout) {
 bool is_four_bit(int onnx_type) { return onnx_type == kUint4 || onnx_type == kInt4; }
 
 std::optional<at::ScalarType> scalar_type_of(int onnx_type) {
-  switch (onnx_type) {
-    case TensorProto::FLOAT:
-      return at::kFloat;
-    case TensorProto::UINT8:
-    case kUint4:
-      return at::kByte;
-    case TensorProto::INT8:
-    case kInt4:
-      return at::kChar;
-    case TensorProto::INT16:
-      return at::kShort;
-    case TensorProto::INT32:
-      return at::kInt;
-    case TensorProto::INT64:
-      return at::kLong;
-    case TensorProto::BOOL:
-      return at::kBool;
-    case TensorProto::FLOAT16:
-      return at::kHalf;
-    case TensorProto::DOUBLE:
-      return at::kDouble;
-    case TensorProto::COMPLEX64:
-      return at::kComplexFloat;
-    case TensorProto::COMPLEX128:
-      return at::kComplexDouble;
-    case TensorProto::BFLOAT16:
-      return at::kBFloat16;
-    default:
-      return std::nullopt;
-  }
+  if (onnx_type == kUint4) return at::kByte;
+  if (onnx_type == kInt4) return at::kChar;
+  return dtype_of_onnx(onnx_type);
 }
 
 int onnx_type_of(at::ScalarType dtype) {

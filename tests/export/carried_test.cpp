@@ -4,6 +4,7 @@
 #include "export/export_case.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/io/onnx_attribute.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -74,6 +75,48 @@ TEST(Carried, SubgraphsReadTheNewNames) {
   OrtQueue queue(dir.path());
   queue.add("If", model, {x, yes}, {x * 4});
   EXPECT_EQ(queue.run(), 1U);
+}
+
+/// Fields of newer files do not fit into the text form.
+TEST(Carried, AttributesInBytesAreWrittenBack) {
+  onnx::AttributeProto attribute;
+  attribute.set_name("body");
+  attribute.set_type(onnx::AttributeProto::GRAPH);
+  onnx::NodeProto& inner = *attribute.mutable_g()->add_node();
+  inner.GetReflection()->MutableUnknownFields(&inner)->AddLengthDelimited(9, "\n\001k\022\001v");
+  const io::AttributeText text = io::attribute_to_text(attribute);
+  ASSERT_EQ(text.form, "onnx_base64");
+  const auto with = [](const std::string& form, const std::string& content) {
+    auto module = parse_module("%x = input()\n%y = onnx.my.Twist(%x, _opset=2)\nreturn %y\n");
+    fx::Node& node = *module->graph().find("y");
+    fx::Kwargs kwargs = node.kwargs();
+    kwargs.emplace_back("body", fx::Dict{{form, content}});
+    node.set_kwargs(kwargs);
+    return to_onnx(*module, {.inputs = {at::ones({2, 3})}});
+  };
+  EXPECT_EQ(with(text.form, text.text).graph().node(0).attribute(0).SerializeAsString(),
+            attribute.SerializeAsString());
+  EXPECT_THAT(
+      [&] { with("onnx_base64", "A*AA"); },
+      ThrowsMessage<Error>(HasSubstr("node 'y': the attribute 'body' is not in protobuf's")));
+}
+
+TEST(Carried, ListsOfTextAreWritten) {
+  const auto module = parse_module(
+      "%x = input()\n%w = input()\n%r = input()\n"
+      "%y = onnx.RNN(%x, %w, %r, activations=['Softsign'], hidden_size=1)\n"
+      "%h = operator.getitem(%y, 1)\nreturn %h\n");
+  const at::Tensor one = at::ones({1, 1, 1}), two = one * 2;
+  const onnx::ModelProto model = to_onnx(*module, {.opset = 14, .inputs = {one, two, one}});
+  const onnx::NodeProto& node = model.graph().node(0);
+  bool found = false;
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (attribute.name() != "activations") continue;
+    found = true;
+    EXPECT_EQ(attribute.type(), onnx::AttributeProto::STRINGS);
+    EXPECT_THAT(attribute.strings(), testing::ElementsAre("Softsign"));
+  }
+  EXPECT_TRUE(found);
 }
 
 TEST(Carried, AnotherOpsetIsRefusedWhereItMatters) {

@@ -1,8 +1,9 @@
 #include "frontends/onnx/attributes.h"
 
-#include "sparsebit/core/error.h"
+#include "frontends/onnx/subgraphs.h"
 
-#include <google/protobuf/text_format.h>
+#include "sparsebit/core/error.h"
+#include "sparsebit/io/onnx_attribute.h"
 
 namespace sparsebit::frontends {
 namespace {
@@ -39,13 +40,34 @@ List doubles(const google::protobuf::RepeatedField<float>& items) {
   return list;
 }
 
-Value as_text(const AttributeProto& attribute) {
-  google::protobuf::TextFormat::Printer printer;
-  printer.SetSingleLineMode(true);
-  std::string text;
-  printer.PrintToString(attribute, &text);
-  return Dict{{"onnx", text}};
+void embed_all(AttributeProto& attribute, io::ExternalData& external);
+
+/// The exported file would point to data files it does not have.
+void embed_all(onnx::GraphProto& graph, io::ExternalData& external) {
+  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
+    io::embed_external_data(tensor, external);
+  }
+  for (onnx::NodeProto& node : *graph.mutable_node()) {
+    for (AttributeProto& attribute : *node.mutable_attribute()) embed_all(attribute, external);
+  }
 }
+
+void embed_all(AttributeProto& attribute, io::ExternalData& external) {
+  if (attribute.has_t()) io::embed_external_data(*attribute.mutable_t(), external);
+  for (onnx::TensorProto& tensor : *attribute.mutable_tensors()) {
+    io::embed_external_data(tensor, external);
+  }
+  for_each_graph(attribute, [&](onnx::GraphProto& graph) { embed_all(graph, external); });
+}
+
+Value as_text(AttributeProto attribute, io::ExternalData& external) {
+  embed_all(attribute, external);
+  io::AttributeText text = io::attribute_to_text(attribute);
+  return Dict{{std::move(text.form), std::move(text.text)}};
+}
+
+/// Whether a tensor of libtorch can have this element type, not only its values.
+bool has_own_dtype(int type) { return io::scalar_type_of(type) && !io::is_four_bit(type); }
 
 /// Strings of a file may be any bytes; a Value's are text.
 bool is_printable(const std::string& text) {
@@ -133,6 +155,9 @@ std::optional<std::vector<std::string>> Attributes::texts(std::string_view name)
 std::optional<at::Tensor> Attributes::tensor(std::string_view name) const {
   AttributeProto* attribute = find(name, AttributeProto::TENSOR);
   if (!attribute) return std::nullopt;
+  const int type = attribute->t().data_type();
+  SPARSEBIT_CHECK(!io::is_four_bit(type) || node_.op_type() == "Constant", Unsupported,
+                  "elements of type ", io::onnx_type_name(type), " cannot be computed with");
   onnx::TensorProto copy = attribute->t();  // the node may still have to be carried unchanged
   return io::take_tensor(copy, external_);
 }
@@ -141,7 +166,7 @@ std::optional<at::ScalarType> Attributes::dtype(std::string_view name) const {
   if (!has(name)) return std::nullopt;
   const auto type = static_cast<int>(integer(name));
   const std::optional<at::ScalarType> dtype = io::scalar_type_of(type);
-  SPARSEBIT_CHECK(dtype, Unsupported, "elements of type ", io::onnx_type_name(type),
+  SPARSEBIT_CHECK(has_own_dtype(type), Unsupported, "elements of type ", io::onnx_type_name(type),
                   " cannot be computed with");
   return dtype;
 }
@@ -176,7 +201,7 @@ fx::Value carried_attribute(const AttributeProto& attribute, io::ExternalData& e
       }
       break;
     case AttributeProto::TENSOR:
-      if (io::scalar_type_of(attribute.t().data_type())) {
+      if (has_own_dtype(attribute.t().data_type())) {
         onnx::TensorProto copy = attribute.t();
         return io::take_tensor(copy, external);
       }
@@ -184,7 +209,21 @@ fx::Value carried_attribute(const AttributeProto& attribute, io::ExternalData& e
     default:
       break;
   }
-  return as_text(attribute);
+  return as_text(attribute, external);
+}
+
+fx::Value attribute_argument(const AttributeProto& attribute, io::ExternalData& external) {
+  const auto type = type_of(attribute);
+  // Without a type it can only be an empty list: other attributes cannot be empty.
+  const bool is_list = type == AttributeProto::INTS || type == AttributeProto::FLOATS ||
+                       type == AttributeProto::STRINGS || type == AttributeProto::UNDEFINED;
+  const bool is_empty =
+      attribute.ints_size() + attribute.floats_size() + attribute.strings_size() == 0;
+  if (is_list && is_empty) return List();
+  Value value = carried_attribute(attribute, external);
+  SPARSEBIT_CHECK(!value.is<Dict>(), Unsupported, "the attribute '", attribute.name(),
+                  "' cannot be computed with");
+  return value;
 }
 
 }  // namespace sparsebit::frontends

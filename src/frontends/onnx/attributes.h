@@ -52,8 +52,13 @@ class Attributes {
   mutable std::set<std::string, std::less<>> read_;
 };
 
-/// An attribute as an argument of a node that is carried through unchanged; to_attribute() of the
-/// exporter is its inverse. What has no Value of its own is {"onnx": protobuf's text form}.
+/// An attribute as an argument of a node that is carried through unchanged; the exporter's
+/// carried_node() is its inverse. What has no Value of its own is a Dict with its text, see
+/// io/onnx_attribute.h; external data is inside.
 fx::Value carried_attribute(const onnx::AttributeProto& attribute, io::ExternalData& external);
+
+/// An attribute as an argument of an operator that computes. Throws Unsupported when it has no
+/// Value.
+fx::Value attribute_argument(const onnx::AttributeProto& attribute, io::ExternalData& external);
 
 }  // namespace sparsebit::frontends

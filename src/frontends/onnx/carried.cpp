@@ -1,10 +1,13 @@
 #include "frontends/onnx/carried.h"
 
 #include "frontends/onnx/attributes.h"
+#include "frontends/onnx/domains.h"
 #include "frontends/onnx/graph_builder.h"
+#include "frontends/onnx/subgraphs.h"
 
 #include "sparsebit/core/error.h"
 
+#include <set>
 #include <unordered_set>
 
 namespace sparsebit::frontends {
@@ -16,10 +19,7 @@ using fx::Value;
 class CaptureFinder {
  public:
   void visit(const onnx::NodeProto& node) {
-    for (const onnx::AttributeProto& attribute : node.attribute()) {
-      if (attribute.has_g()) visit(attribute.g());
-      for (const onnx::GraphProto& graph : attribute.graphs()) visit(graph);
-    }
+    for_each_graph(node, [this](const onnx::GraphProto& graph) { visit(graph); });
   }
 
   std::vector<std::string> take() { return std::move(captured_); }
@@ -53,8 +53,49 @@ class CaptureFinder {
 };
 
 std::string target_of(const onnx::NodeProto& node) {
-  const bool is_default = node.domain().empty() || node.domain() == "ai.onnx";
-  return "onnx." + (is_default ? "" : node.domain() + ".") + node.op_type();
+  return "onnx." + (is_default_domain(node.domain()) ? "" : node.domain() + ".") + node.op_type();
+}
+
+/// Domains of the operators in a node's subgraphs, sorted; not the default one.
+void collect_domains(const onnx::NodeProto& node, std::set<std::string>& domains) {
+  for_each_graph(node, [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& inner : graph.node()) {
+      if (!is_default_domain(inner.domain())) domains.insert(inner.domain());
+      collect_domains(inner, domains);
+    }
+  });
+}
+
+/// 4-bit integers are bytes in the graph; the node has to get what it expects.
+Value as_it_was(GraphBuilder& builder, const std::string& name, const OperatorSets& sets) {
+  const Operand* operand = name.empty() ? nullptr : builder.find(name);
+  SPARSEBIT_CHECK(name.empty() || operand, InvalidModel, "reads '", name,
+                  "', which nothing computes");
+  if (!operand) return {};
+  const Value value = builder.as_tensor(*operand);
+  const int type = builder.four_bit_type(name);
+  if (type == 0) return value;
+  return builder.call(
+      fx::Opcode::CallFunction, "onnx.Cast", {value},
+      {{"to", int64_t{type}}, {"_opset", sets.version("")}, {"_outputs", int64_t{1}}});
+}
+
+/// What the exporter has to know of a node besides its inputs and attributes.
+void add_notes(fx::Kwargs& kwargs, const onnx::NodeProto& node, const OperatorSets& sets,
+               const std::vector<std::string>& captures, const std::string& reason) {
+  kwargs.emplace_back("_opset", sets.version(node.domain()));
+  kwargs.emplace_back("_outputs", int64_t{node.output_size()});
+  if (!captures.empty()) {
+    kwargs.emplace_back("_captures", fx::List({captures.begin(), captures.end()}));
+  }
+  std::set<std::string> domains;
+  collect_domains(node, domains);
+  fx::Dict versions;
+  for (const std::string& domain : domains) {
+    versions.items.emplace_back(domain, sets.version(domain));
+  }
+  if (!domains.empty()) kwargs.emplace_back("_domains", std::move(versions));
+  if (!reason.empty()) kwargs.emplace_back("_reason", reason);
 }
 
 }  // namespace
@@ -65,31 +106,19 @@ std::vector<std::string> captured_names(const onnx::NodeProto& node) {
   return finder.take();
 }
 
-void carry_unchanged(GraphBuilder& builder, const onnx::NodeProto& node, int64_t opset,
+void carry_unchanged(GraphBuilder& builder, const onnx::NodeProto& node, const OperatorSets& sets,
                      const std::string& reason) {
   const std::vector<std::string> captures = captured_names(node);
   std::vector<std::string> names(node.input().begin(), node.input().end());
   names.insert(names.end(), captures.begin(), captures.end());
   std::vector<Value> args;
-  for (const std::string& name : names) {
-    const Operand* operand = name.empty() ? nullptr : builder.find(name);
-    SPARSEBIT_CHECK(name.empty() || operand, InvalidModel, "reads '", name,
-                    "', which nothing computes");
-    args.push_back(operand ? builder.as_tensor(*operand) : Value());
-  }
+  for (const std::string& name : names) args.push_back(as_it_was(builder, name, sets));
 
   fx::Kwargs kwargs;
   for (const onnx::AttributeProto& attribute : node.attribute()) {
     kwargs.emplace_back(attribute.name(), carried_attribute(attribute, builder.external()));
   }
-  kwargs.emplace_back("_opset", opset);
-  kwargs.emplace_back("_outputs", int64_t{node.output_size()});
-  if (!captures.empty()) {
-    fx::List list;
-    for (const std::string& name : captures) list.items.emplace_back(name);
-    kwargs.emplace_back("_captures", list);
-  }
-  if (!reason.empty()) kwargs.emplace_back("_reason", reason);
+  add_notes(kwargs, node, sets, captures, reason);
 
   fx::Node& carried =
       builder.call(fx::Opcode::CallFunction, target_of(node), std::move(args), std::move(kwargs));

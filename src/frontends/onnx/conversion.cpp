@@ -167,8 +167,9 @@ std::optional<int64_t> Conversion::rank(size_t i) const {
 }
 
 std::optional<at::ScalarType> Conversion::dtype(size_t i) const {
-  const auto known = info(i);
-  return known ? std::optional(known->dtype) : std::nullopt;
+  if (!has_input(i)) return std::nullopt;
+  if (const at::Tensor* value = constant(i)) return value->scalar_type();
+  return operand(i).is_symbolic() ? std::optional(at::kLong) : builder_.dtype(input_name(i));
 }
 
 Value Conversion::size(size_t i, int64_t dim) {
@@ -221,6 +222,10 @@ at::Tensor Conversion::as_vector(const at::Tensor& constant) {
 }
 
 bool Conversion::is_only_reader(size_t i) const { return builder_.is_read_once(input_name(i)); }
+
+const at::Tensor* Conversion::constant_of(const fx::Node& node) const {
+  return builder_.module().find_tensor(node.target());
+}
 
 const fx::Module* Conversion::layer_of(const fx::Node& node) const {
   return builder_.own_layer(node);

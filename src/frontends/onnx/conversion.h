@@ -70,6 +70,8 @@ class Conversion {
   at::Tensor as_vector(const at::Tensor& constant);
   /// Whether the file reads input i in this place only.
   bool is_only_reader(size_t i) const;
+  /// The constant that a get_attr node reads, or null.
+  const at::Tensor* constant_of(const fx::Node& node) const;
   /// The layer that a node calls, or null; not one that other nodes call as well.
   const fx::Module* layer_of(const fx::Node& node) const;
   /// Removes a node that nothing reads, and its layer.

@@ -79,6 +79,17 @@ const fx::TensorInfo* GraphBuilder::info(const std::string& name) const {
   return it == infos_.end() ? nullptr : &it->second;
 }
 
+std::optional<at::ScalarType> GraphBuilder::dtype(const std::string& name) const {
+  if (const fx::TensorInfo* known = info(name)) return known->dtype;
+  const auto it = dtypes_.find(name);
+  return it == dtypes_.end() ? std::nullopt : std::optional(it->second);
+}
+
+int GraphBuilder::four_bit_type(const std::string& name) const {
+  const auto it = four_bit_.find(name);
+  return it == four_bit_.end() ? 0 : it->second;
+}
+
 void GraphBuilder::define_initializer(const std::string& name, at::Tensor tensor) {
   weight_names_[tensor.unsafeGetTensorImpl()] = name;
   infos_.insert_or_assign(
@@ -144,23 +155,28 @@ std::string GraphBuilder::layer_path(const fx::ModuleState& state) const {
   return node_path_;
 }
 
-/// A path where nothing stands yet, and above which no layer or tensor stands.
+/// Whether nothing stands at a path yet, and no layer or tensor above it.
+bool GraphBuilder::is_free(const std::string& path) const {
+  if (module_->find(path) || module_->find_tensor(path)) return false;
+  for (size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
+    const std::string above = path.substr(0, dot);
+    if (module_->find_tensor(above)) return false;
+    const fx::Module* container = module_->find(above);
+    if (container && container->is_operator()) return false;
+  }
+  return true;
+}
+
 std::string GraphBuilder::free_path(const std::string& wish) {
-  const auto is_free = [this](const std::string& path) {
-    if (module_->find(path) || module_->find_tensor(path)) return false;
-    for (size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
-      const std::string above = path.substr(0, dot);
-      if (module_->find_tensor(above)) return false;
-      const fx::Module* container = module_->find(above);
-      if (container && container->is_operator()) return false;
-    }
-    return true;
-  };
   if (!wish.empty() && is_free(wish)) return wish;
   std::string flat = wish.empty() ? "constant" : wish;
   std::replace(flat.begin(), flat.end(), '.', '_');
   std::string path = flat;
-  for (int number = 1; !is_free(path); ++number) path = flat + "_" + std::to_string(number);
+  if (is_free(path)) return path;
+  int& number = numbered_paths_[flat];  // numbers before it are taken
+  do {
+    path = flat + "_" + std::to_string(++number);
+  } while (!is_free(path));
   return path;
 }
 
@@ -234,7 +250,12 @@ void GraphBuilder::undo(Node& node) {
   const bool owns_layer = own_layer(node) != nullptr;
   const std::string path = node.target();
   if (node.op() == Opcode::CallModule) --layer_calls_[path];
-  std::erase_if(attribute_nodes_, [&](const auto& entry) { return entry.second == &node; });
+  if (node.op() == Opcode::GetAttr) {
+    const at::Tensor* tensor = module_->find_tensor(path);
+    const auto it =
+        tensor ? attribute_nodes_.find(tensor->unsafeGetTensorImpl()) : attribute_nodes_.end();
+    if (it != attribute_nodes_.end() && it->second == &node) attribute_nodes_.erase(it);
+  }
   module_->graph().erase(node);
   if (owns_layer) module_->remove_module(path);
 }

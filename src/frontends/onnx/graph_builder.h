@@ -36,6 +36,14 @@ class GraphBuilder {
   const Operand* find(const std::string& name) const;
   void set_info(const std::string& name, fx::TensorInfo info);
   const fx::TensorInfo* info(const std::string& name) const;
+  /// The element type of a value whose shape is not known.
+  void set_dtype(const std::string& name, at::ScalarType dtype) { dtypes_[name] = dtype; }
+  /// From the shape's note or from set_dtype().
+  std::optional<at::ScalarType> dtype(const std::string& name) const;
+  /// Says that bytes stand for 4-bit integers, given ONNX's number of their type.
+  void note_four_bit(const std::string& name, int type) { four_bit_[name] = type; }
+  /// 0 when a value has no 4-bit integers.
+  int four_bit_type(const std::string& name) const;
   /// A weight of the file: reading it in the graph uses a parameter of this name.
   void define_initializer(const std::string& name, at::Tensor tensor);
 
@@ -78,17 +86,21 @@ class GraphBuilder {
  private:
   fx::Node& attribute_node(const at::Tensor& tensor);
   std::string free_path(const std::string& wish);
+  bool is_free(const std::string& path) const;
   std::string layer_path(const fx::ModuleState& state) const;
 
   io::ExternalData& external_;
   std::unique_ptr<fx::GraphModule> module_;
   std::unordered_map<std::string, Operand> operands_;
   std::unordered_map<std::string, fx::TensorInfo> infos_;
+  std::unordered_map<std::string, at::ScalarType> dtypes_;
+  std::unordered_map<std::string, int> four_bit_;
 
   int64_t budget_ = 0;
   std::string scope_;      // module path of the node being converted
   std::string node_path_;  // what a layer made of it is called when its weights have no names
   std::unordered_map<std::string, int> unnamed_;                          // by operator type
+  std::unordered_map<std::string, int> numbered_paths_;                   // the last number given
   std::unordered_map<const c10::TensorImpl*, std::string> weight_names_;  // of initializers
   std::unordered_map<const c10::TensorImpl*, fx::Node*> attribute_nodes_;
   std::map<std::pair<const c10::TensorImpl*, std::string>, at::Tensor> derived_;

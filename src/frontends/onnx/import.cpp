@@ -1,5 +1,8 @@
 #include "frontends/onnx/carried.h"
 #include "frontends/onnx/conversion.h"
+#include "frontends/onnx/domains.h"
+#include "frontends/onnx/dtype_inference.h"
+#include "frontends/onnx/four_bit.h"
 #include "frontends/onnx/graph_builder.h"
 #include "frontends/onnx/local_functions.h"
 #include "frontends/onnx/naming.h"
@@ -9,34 +12,33 @@
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
+#include "sparsebit/core/log.h"
 #include "sparsebit/frontends/onnx.h"
 #include "sparsebit/fx/lint.h"
 #include "sparsebit/fx/ops/operator.h"
 #include "sparsebit/io/onnx_file.h"
 
-#include <map>
-
 namespace sparsebit::frontends {
 namespace {
 
-bool is_default_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
+/// Whether an operator that is called as ONNX spells it has several results, even if a node names
+/// one of them only.
+bool gives_tuple(const std::string& type) {
+  return type == "DynamicQuantizeLinear" || type == "Unique";
+}
 
 /// Reads one model.
 class Importer {
  public:
   Importer(onnx::ModelProto& model, const OnnxOrigin& origin)
-      : model_(model), name_(origin.name), external_(origin.folder), builder_(external_) {
-    for (const onnx::OperatorSetIdProto& entry : model.opset_import()) {
-      const std::string domain = is_default_domain(entry.domain()) ? "" : entry.domain();
-      opsets_[domain] = entry.version();
-    }
-  }
+      : model_(model), name_(origin.name), external_(origin.folder), builder_(external_) {}
 
   std::unique_ptr<fx::GraphModule> run() {
     onnx::GraphProto& graph = *model_.mutable_graph();
     constexpr int64_t kAlwaysAllowed = int64_t{64} << 20;
     builder_.set_budget(static_cast<int64_t>(2 * model_.ByteSizeLong()) + kAlwaysAllowed);
     at_file([&] { inline_local_functions(model_); });
+    opsets_ = OperatorSets(model_.opset_import());
     at_file([&] { read_initializers(graph); });
     at_file([&] { read_inputs(graph); });
     for (const auto* list : {&graph.value_info(), &graph.output()}) note_shapes(*list);
@@ -51,6 +53,7 @@ class Importer {
     std::unique_ptr<fx::GraphModule> result;
     at_file([&] { result = builder_.finish(outputs); });
     fx::lint(result->graph(), *result);
+    tell_choices();
     return result;
   }
 
@@ -86,6 +89,7 @@ class Importer {
         continue;
       }
       const std::string name = tensor.name();
+      if (io::is_four_bit(tensor.data_type())) builder_.note_four_bit(name, tensor.data_type());
       builder_.define_initializer(name, io::take_tensor(tensor, external_));
     }
     for (const onnx::SparseTensorProto& tensor : graph.sparse_initializer()) {
@@ -110,52 +114,66 @@ class Importer {
     attribute.set_type(onnx::AttributeProto::TENSOR);
     *attribute.mutable_t() = tensor;
     carry_unchanged(
-        builder_, node, opset_of(""),
+        builder_, node, opsets_,
         "elements of type " + io::onnx_type_name(tensor.data_type()) + " cannot be computed with");
   }
 
   void read_inputs(const onnx::GraphProto& graph) {
     for (const onnx::ValueInfoProto& input : graph.input()) {
-      if (builder_.find(input.name())) continue;  // old files list weights as inputs as well
+      if (builder_.find(input.name())) {
+        ++defaults_;
+        continue;
+      }
       SPARSEBIT_CHECK(!input.name().empty(), InvalidModel, "an input has no name");
-      if (const auto info = tensor_info_of(input.type())) builder_.set_info(input.name(), *info);
+      note_type(input);
       fx::Node& node = builder_.module().graph().placeholder(input.name());
       builder_.define(input.name(), fx::Value(node));
     }
   }
 
+  void note_type(const onnx::ValueInfoProto& value) {
+    const int type = value.type().tensor_type().elem_type();
+    if (io::is_four_bit(type)) builder_.note_four_bit(value.name(), type);
+    if (const auto dtype = io::scalar_type_of(type)) builder_.set_dtype(value.name(), *dtype);
+    if (const auto info = tensor_info_of(value.type())) builder_.set_info(value.name(), *info);
+  }
+
   template <class Infos>
   void note_shapes(const Infos& infos) {
     for (const onnx::ValueInfoProto& value : infos) {
-      if (builder_.info(value.name())) continue;
-      if (const auto info = tensor_info_of(value.type())) builder_.set_info(value.name(), *info);
+      if (!builder_.info(value.name())) note_type(value);
     }
   }
 
-  int64_t opset_of(const std::string& domain) const {
-    const auto it = opsets_.find(is_default_domain(domain) ? "" : domain);
-    if (it != opsets_.end()) return it->second;
-    SPARSEBIT_CHECK(!is_default_domain(domain), InvalidModel,
-                    "the file does not say which version of ONNX's operators it uses");
-    return 1;
+  /// What the graph does not do as the file says, one line for each kind.
+  void tell_choices() const {
+    constexpr int64_t kInputsCanHaveDefaults =
+        4;  // before, every weight had to be an input as well
+    if (defaults_ > 0 && model_.ir_version() >= kInputsCanHaveDefaults) {
+      log_info("{}: inputs with default values became constants: {}", name_, defaults_);
+    }
+    if (seeds_ > 0) {
+      log_warning("{}: seeds of another random generator are not followed, in nodes: {}", name_,
+                  seeds_);
+    }
   }
 
   void read_node(onnx::NodeProto& node) {
-    const int64_t opset = opset_of(node.domain());
+    const int64_t opset = opsets_.version(node.domain());
     SPARSEBIT_CHECK(node.output_size() > 0, InvalidModel, "has no results");
     for (const std::string& name : node.input()) {
       SPARSEBIT_CHECK(name.empty() || builder_.find(name), InvalidModel, "reads '", name,
                       "', which nothing computes");
     }
     builder_.enter(node);
-    if (!is_default_domain(node.domain())) return carry_unchanged(builder_, node, opset, "");
+    if (!is_default_domain(node.domain())) return carry_unchanged(builder_, node, opsets_, "");
     const size_t mark = builder_.mark();
     try {
       convert(node, opset);
     } catch (const Error& e) {
       if (e.kind() != ErrorKind::Unsupported) throw;
       builder_.roll_back(mark);
-      carry_unchanged(builder_, node, opset, e.details().what);
+      carry_unchanged(builder_, node, opsets_, e.details().what);
     }
   }
 
@@ -171,11 +189,38 @@ class Importer {
       const bool better = info && (!stated || stated->shape.size() != info->shape.size() ||
                                    unknown(*info) <= unknown(*stated));
       if (better) builder_.set_info(node.output(i), *info);
+      if (better || builder_.dtype(node.output(i)) || node.output(i).empty()) continue;
+      const auto dtype = infer_dtype(conversion, static_cast<size_t>(i));
+      if (dtype) builder_.set_dtype(node.output(i), *dtype);
     }
+  }
+
+  void refuse_four_bits(const Conversion& conversion, const onnx::NodeProto& node) const {
+    if (takes_four_bits(node.op_type())) return;
+    for (const std::string& name : node.input()) {
+      const int type = builder_.four_bit_type(name);
+      if (type == 0) continue;
+      conversion.refuse("elements of type " + io::onnx_type_name(type) +
+                        " cannot be computed with");
+    }
+  }
+
+  void note_four_bits(const onnx::NodeProto& node) {
+    int type = 0;
+    if (moves_elements(node.op_type()) && node.input_size() > 0) {
+      type = builder_.four_bit_type(node.input(0));
+    }
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      const bool packed =
+          node.op_type() == "Constant" && io::is_four_bit(attribute.t().data_type());
+      if (packed) type = attribute.t().data_type();
+    }
+    if (type != 0) builder_.note_four_bit(node.output(0), type);
   }
 
   void convert(onnx::NodeProto& node, int64_t opset) {
     Conversion conversion(builder_, node, opset);
+    refuse_four_bits(conversion, node);
     if (!convert_shape_arithmetic(conversion)) {
       const Converter* converter = converters().find(node.op_type());
       if (converter) {
@@ -195,6 +240,9 @@ class Importer {
       }
     }
     note_inferred(conversion, node);
+    note_four_bits(node);
+    const bool draws = node.op_type() != "Dropout";  // which only does while training
+    if (draws && conversion.attributes().has("seed")) ++seeds_;
     for (size_t i = 0; i < results.size(); ++i) {
       builder_.define(node.output(static_cast<int>(i)), results[i]);
     }
@@ -209,11 +257,11 @@ class Importer {
     for (const onnx::AttributeProto& attribute : node.attribute()) {
       if (!spelling->op->schema.find(attribute.name())) continue;  // reported as not known
       conversion.attributes().ignore(attribute.name());
-      kwargs.emplace_back(attribute.name(), carried_attribute(attribute, external_));
+      kwargs.emplace_back(attribute.name(), attribute_argument(attribute, external_));
     }
     const fx::Value result =
         conversion.node("onnx." + node.op_type(), conversion.tensors(), kwargs);
-    if (node.output_size() == 1) return conversion.give(result);
+    if (!gives_tuple(node.op_type())) return conversion.give(result);
     for (int i = 0; i < node.output_size(); ++i) {
       if (!node.output(i).empty())
         conversion.give(static_cast<size_t>(i), conversion.item(result, i));
@@ -224,7 +272,9 @@ class Importer {
   std::string name_;
   io::ExternalData external_;
   GraphBuilder builder_;
-  std::map<std::string, int64_t> opsets_;
+  OperatorSets opsets_;
+  int defaults_ = 0;  // inputs that became constants
+  int seeds_ = 0;     // nodes whose seed has no effect
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "fx/ops/families.h"
+#include "fx/ops/integer_division.h"
 #include "fx/ops/operand.h"
 
 #include <ATen/ATen.h>
@@ -17,14 +18,18 @@ Value divide(const Args& a) {
   const Value &x = a["input"], &y = a["other"];
   const bool plain = !x.is_tensor() && !y.is_tensor() && a.is_none("rounding_mode");
   if (plain) return python::true_divide(x, y);
+  const auto rounding = rounding_mode(a);
   if (a.flag("inplace") && x.is_tensor()) {
     Tensor in = x.tensor();
-    return in.div_(operand(y), rounding_mode(a));
+    const Tensor by = operand(y);
+    const bool traps = rounding && division_may_trap(in, by);
+    return traps ? in.copy_(rounded_quotient(in, by, *rounding)) : in.div_(by, rounding);
   }
-  if (!x.is_tensor() && a.is_none("rounding_mode")) {
+  if (!x.is_tensor() && !rounding) {
     return at::reciprocal(y.tensor()) * operand(x);  // bit for bit what `2 / x` is in torch
   }
-  return at::div(operand(x), operand(y), rounding_mode(a));
+  if (rounding) return rounded_quotient(operand(x), operand(y), *rounding);
+  return at::div(operand(x), operand(y));
 }
 
 // torch computes small constant exponents (2, 3, 0.5, -1, ...) without pow(), hence no operand().
@@ -110,6 +115,8 @@ void add_sums(OperatorTable& table) {
              .kernel = [](const Args& a) { return a["input"]; }});
 }
 
+Tensor floor_quotient(const Tensor& x, const Tensor& y) { return rounded_quotient(x, y, "floor"); }
+
 void add_products(OperatorTable& table) {
   table.add(
       {.name = "mul",
@@ -124,17 +131,16 @@ void add_products(OperatorTable& table) {
                  "Tensor.divide", "Tensor.true_divide"},
        .inplace = {"operator.itruediv", "Tensor.div_", "Tensor.divide_", "Tensor.true_divide_"},
        .kernel = divide});
-  table.add(
-      {.name = "floor_divide",
-       .schema = "input, other, *, inplace=False",
-       .forms = {"torch.floor_divide", "operator.floordiv", "Tensor.floor_divide"},
-       .inplace = {"operator.ifloordiv", "Tensor.floor_divide_"},
-       .kernel = elementwise(at::floor_divide, &Tensor::floor_divide_, python::floor_divide)});
+  table.add({.name = "floor_divide",
+             .schema = "input, other, *, inplace=False",
+             .forms = {"torch.floor_divide", "operator.floordiv", "Tensor.floor_divide"},
+             .inplace = {"operator.ifloordiv", "Tensor.floor_divide_"},
+             .kernel = division(floor_quotient, &Tensor::floor_divide_, python::floor_divide)});
   table.add({.name = "remainder",
              .schema = "input, other, *, inplace=False",
              .forms = {"torch.remainder", "operator.mod", "Tensor.remainder"},
              .inplace = {"operator.imod", "Tensor.remainder_"},
-             .kernel = elementwise(at::remainder, &Tensor::remainder_, python::modulo)});
+             .kernel = division(floor_remainder, &Tensor::remainder_, python::modulo)});
   table.add({.name = "pow",
              .schema = "input, exponent, *, inplace=False",
              .forms = {"torch.pow", "operator.pow", "Tensor.pow"},

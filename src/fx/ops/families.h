@@ -21,6 +21,7 @@ void add_logic_operators(OperatorTable& table);
 void add_math_operators(OperatorTable& table);
 void add_matrix_operators(OperatorTable& table);
 void add_norm_operators(OperatorTable& table);
+void add_onnx_arithmetic_operators(OperatorTable& table);
 void add_onnx_creation_operators(OperatorTable& table);
 void add_onnx_detection_operators(OperatorTable& table);
 void add_onnx_indexing_operators(OperatorTable& table);

@@ -1,4 +1,5 @@
 #include "fx/ops/families.h"
+#include "fx/ops/integer_division.h"
 #include "fx/ops/operand.h"
 
 #include <ATen/ATen.h>
@@ -153,7 +154,7 @@ void add_limits(OperatorTable& table) {
              .schema = "input, other, *, inplace=False",
              .forms = function_and_method({"fmod"}),
              .inplace = {"Tensor.fmod_"},
-             .kernel = elementwise(at::fmod, &Tensor::fmod_)});
+             .kernel = division(trunc_remainder, &Tensor::fmod_)});
 }
 
 Value nan_to_num(const Args& a) {

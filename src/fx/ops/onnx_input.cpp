@@ -6,6 +6,7 @@
 #include <ATen/WrapDimUtils.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace sparsebit::fx {
 
@@ -30,6 +31,17 @@ std::vector<int64_t> wrap_axes(std::vector<int64_t> axes, int64_t rank) {
   SPARSEBIT_CHECK(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), InvalidArgument,
                   "an axis is given twice: ", at::IntArrayRef(axes));
   return axes;
+}
+
+std::vector<int64_t> reduced_dims(const std::vector<int64_t>& axes, int64_t rank) {
+  std::vector<int64_t> dims(static_cast<size_t>(rank));
+  std::iota(dims.begin(), dims.end(), 0);
+  if (axes.empty()) return dims;
+  dims.clear();
+  for (const int64_t axis : axes) dims.push_back(at::maybe_wrap_dim(axis, rank));
+  std::sort(dims.begin(), dims.end());
+  dims.erase(std::unique(dims.begin(), dims.end()), dims.end());
+  return dims;
 }
 
 at::Tensor wrap_indices(const at::Tensor& indices, int64_t size) {

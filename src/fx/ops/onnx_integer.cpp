@@ -1,5 +1,6 @@
 #include "fx/ops/families.h"
 #include "fx/ops/onnx_quantization.h"
+#include "fx/ops/onnx_window.h"
 
 #include "sparsebit/core/error.h"
 
@@ -60,11 +61,10 @@ Padding padding_of(const Args& a, const Tensor& x, const Tensor& w, const Ints& 
                   mode, "'");
   for (size_t i = 0; i < axes; ++i) {
     const auto dim = static_cast<int64_t>(i) + 2;
-    const int64_t steps = (x.size(dim) + strides[i] - 1) / strides[i];
     const int64_t reach = (w.size(dim) - 1) * dilations[i] + 1;
-    const int64_t total = std::max<int64_t>((steps - 1) * strides[i] + reach - x.size(dim), 0);
-    padding.begin[i] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
-    padding.end[i] = total - padding.begin[i];
+    const AxisPadding same = same_padding(x.size(dim), reach, strides[i], mode == "SAME_UPPER");
+    padding.begin[i] = same.begin;
+    padding.end[i] = same.end;
   }
   return padding;
 }

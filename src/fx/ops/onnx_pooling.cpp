@@ -1,6 +1,7 @@
 #include "fx/ops/families.h"
 #include "fx/ops/kernels.h"
 #include "fx/ops/onnx_input.h"
+#include "fx/ops/onnx_window.h"
 
 #include <ATen/Dispatch.h>
 
@@ -36,10 +37,9 @@ void read_padding(const Args& a, const Tensor& x, Geometry& g) {
   for (size_t i = 0; i < n; ++i) {
     const int64_t size = x.size(static_cast<int64_t>(i) + 2);
     if (mode >= 2) {
-      const int64_t steps = (size + g.stride[i] - 1) / g.stride[i];
-      const int64_t total = std::max<int64_t>((steps - 1) * g.stride[i] + g.reach(i) - size, 0);
-      g.begin[i] = mode == 2 ? total / 2 : total - total / 2;
-      g.end[i] = total - g.begin[i];
+      const AxisPadding same = same_padding(size, g.reach(i), g.stride[i], mode == 2);
+      g.begin[i] = same.begin;
+      g.end[i] = same.end;
     } else if (mode == 0) {
       g.begin[i] = pads[i];
       g.end[i] = pads[n + i];

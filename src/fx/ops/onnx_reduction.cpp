@@ -4,10 +4,6 @@
 #include "sparsebit/core/error.h"
 
 #include <ATen/ATen.h>
-#include <ATen/WrapDimUtils.h>
-
-#include <algorithm>
-#include <numeric>
 
 // ONNX's reductions, for axes that are computed. Constant ones are written with torch's functions.
 
@@ -57,18 +53,6 @@ Tensor log_sum_exp(const Tensor& x, at::IntArrayRef dims, bool keep) {
 
 Ints axes_of(const Args& a) { return a.is_none("axes") ? Ints{} : int_input(a, "axes"); }
 
-/// All axes when none is named; ascending, each once.
-Ints dims_of(const Ints& axes, int64_t rank) {
-  Ints dims(static_cast<size_t>(rank));
-  std::iota(dims.begin(), dims.end(), 0);
-  if (axes.empty()) return dims;
-  dims.clear();
-  for (const int64_t axis : axes) dims.push_back(at::maybe_wrap_dim(axis, rank));
-  std::sort(dims.begin(), dims.end());
-  dims.erase(std::unique(dims.begin(), dims.end()), dims.end());
-  return dims;
-}
-
 Tensor unchanged(const Tensor& x) { return x; }
 
 /// @param single  what reducing each element alone gives
@@ -81,7 +65,7 @@ void add(OperatorTable& table, const char* name, Reduce reduce,
                const Tensor x = a.tensor("data");
                const Ints axes = axes_of(a);
                if (axes.empty() && a.flag("noop_with_empty_axes")) return single(x);
-               return reduce(x, dims_of(axes, x.dim()), a.flag("keepdims"));
+               return reduce(x, reduced_dims(axes, x.dim()), a.flag("keepdims"));
              }});
 }
 

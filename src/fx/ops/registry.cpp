@@ -21,6 +21,7 @@ OperatorTable& operators() {
     add_math_operators(t);
     add_matrix_operators(t);
     add_norm_operators(t);
+    add_onnx_arithmetic_operators(t);
     add_onnx_creation_operators(t);
     add_onnx_detection_operators(t);
     add_onnx_indexing_operators(t);

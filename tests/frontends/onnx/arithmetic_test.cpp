@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <limits>
+#include <optional>
 
 namespace sparsebit::test::arithmetic_test {
 namespace {
@@ -175,6 +176,63 @@ TEST(OnnxArithmetic, WhereTakesANumberOnOneSide) {
                           .import();
   EXPECT_EQ(calls(*module), (Calls{"torch.lt", "torch.where"}));
   EXPECT_TRUE(run(*module, {x})[0].equal(x.clamp_min(0)));
+}
+
+/// `type(a, b)` of inputs about which the file says nothing, or only their element type.
+std::unique_ptr<fx::GraphModule> of_unknown(const std::string& type,
+                                            std::optional<at::ScalarType> dtype) {
+  ModelBuilder builder(13);
+  builder.input("a", {}, dtype.value_or(at::kFloat)).input("b", {}, dtype.value_or(at::kFloat));
+  for (onnx::ValueInfoProto& input : *builder.model().mutable_graph()->mutable_input()) {
+    if (dtype) input.mutable_type()->mutable_tensor_type()->clear_shape();
+    if (!dtype) input.clear_type();
+  }
+  return builder.node("Identity", {"a"}, {"same"})
+      .node(type, {"same", "b"}, {"y"})
+      .output("y")
+      .import();
+}
+
+TEST(OnnxArithmetic, DivisionsOfUnknownTypesAreDecidedAtTheRun) {
+  const auto module = of_unknown("Div", std::nullopt);
+  EXPECT_EQ(calls(*module), Calls{"onnx.Div"});
+  EXPECT_TRUE(run(*module, {ints({-7, 7, 8}), ints({2, 2, 3})})[0].equal(ints({-3, 3, 2})));
+  EXPECT_TRUE(
+      run(*module, {at::tensor({-7.0F}), at::tensor({2.0F})})[0].equal(at::tensor({-3.5F})));
+  EXPECT_THAT(
+      [&] {
+        run(*module, {ints({1}), ints({0})});
+      },
+      testing::ThrowsMessage<std::exception>(testing::HasSubstr("an integer is divided by zero")));
+}
+
+TEST(OnnxArithmetic, ATypeWithoutShapeIsEnough) {
+  EXPECT_EQ(calls(*of_unknown("Div", at::kFloat)), Calls{"torch.div"});
+  const auto whole = of_unknown("Div", at::kInt);
+  EXPECT_EQ(calls(*whole), Calls{"torch.div"});
+  EXPECT_TRUE(run(*whole, {ints({-7, 7}), ints({2, 2})})[0].equal(ints({-3, 3})));
+}
+
+TEST(OnnxArithmetic, PowersOfUnknownTypesKeepTheBasesType) {
+  const auto module = of_unknown("Pow", std::nullopt);
+  EXPECT_EQ(calls(*module), Calls{"onnx.Pow"});
+  const Tensor roots = run(*module, {ints({4, 9}), at::tensor({0.5F, 0.5F})})[0];
+  EXPECT_TRUE(roots.equal(ints({2, 3}))) << roots;
+  EXPECT_EQ(roots.scalar_type(), at::kInt);
+  EXPECT_TRUE(run(*module, {at::tensor({0.5F}), ints({2})})[0].equal(at::tensor({0.25F})));
+}
+
+/// The machine traps there; a file must not end the process.
+TEST(OnnxArithmetic, TheSmallestIntegerByMinusOne) {
+  for (const auto dtype : {at::kInt, at::kLong}) {
+    const int64_t smallest = dtype == at::kInt ? std::numeric_limits<int32_t>::min()
+                                               : std::numeric_limits<int64_t>::min();
+    const Tensor x = ints({smallest, 5}, dtype), y = ints({-1, -1}, dtype);
+    for (const auto& known : {std::optional(dtype), std::optional<at::ScalarType>()}) {
+      EXPECT_TRUE(run(*of_unknown("Div", known), {x, y})[0].equal(ints({smallest, -5}, dtype)));
+    }
+    EXPECT_TRUE(run(*of_unknown("Mod", dtype), {x, y})[0].equal(ints({0, 0}, dtype)));
+  }
 }
 
 }  // namespace

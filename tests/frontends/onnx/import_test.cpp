@@ -1,7 +1,8 @@
 #include "sparsebit/frontends/onnx.h"
 
-#include "frontends/onnx/text_model.h"
+#include "frontends/onnx/model_builder.h"
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/log.h"
 #include "sparsebit/fx/interpreter.h"
 #include "sparsebit/fx/printer.h"
 #include "sparsebit/io/onnx_tensor.h"
@@ -14,6 +15,7 @@ namespace sparsebit::frontends::import_test {
 namespace {
 
 using fx::GraphModule;
+using test::text_of;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
@@ -23,12 +25,6 @@ std::unique_ptr<GraphModule> import(const std::string& graph, int opset = 13) {
 
 void add_weight(onnx::ModelProto& model, const std::string& name, const at::Tensor& tensor) {
   *model.mutable_graph()->add_initializer() = io::to_tensor_proto(tensor, name);
-}
-
-std::string text_of(const GraphModule& module) {
-  std::string text;
-  for (const fx::Node& node : module.graph().nodes()) text += to_string(node) + "\n";
-  return text;
 }
 
 TEST(OnnxImport, InputsKeepNamesTypesAndShapes) {
@@ -170,24 +166,6 @@ TEST(OnnxImport, ConstantsThatGrowAreLeftToTheRun) {
   EXPECT_LT(bytes, int64_t{1} << 28);
 }
 
-TEST(OnnxImport, FunctionsThatExpandWithoutMeasureAreRefused) {
-  onnx::ModelProto model =
-      test::model_from_text("(float[2] x) => (float[2] y) { y = custom.ops.F0 (x) }");
-  for (int i = 0; i < 40; ++i) {
-    onnx::FunctionProto& function = *model.add_functions();
-    function.set_domain("custom.ops");
-    function.set_name("F" + std::to_string(i));
-    for (int call = 0; call < 2 && i < 39; ++call) {
-      onnx::NodeProto& node = *function.add_node();
-      node.set_domain("custom.ops");
-      node.set_op_type("F" + std::to_string(i + 1));
-    }
-  }
-  EXPECT_THAT([&] { import_onnx(std::move(model), {.name = "m.onnx"}); },
-              ThrowsMessage<Error>("m.onnx: the model's functions expand to more than 100000 calls "
-                                   "or 256 MB"));
-}
-
 TEST(OnnxImport, ANodeWithoutResultsIsAnError) {
   onnx::ModelProto model = test::model_from_text("(float[2] x) => (float[2] y) { y = Relu (x) }");
   onnx::NodeProto& node = *model.mutable_graph()->add_node();
@@ -232,21 +210,57 @@ TEST(OnnxImport, NodesMayStandInAnyOrder) {
   EXPECT_TRUE(at::equal((*module)(at::tensor({-1.0, 2.0})).tensor(), at::tensor({0.0, 2.0})));
 }
 
-TEST(OnnxImport, FunctionsOfTheModelAreInlined) {
-  onnx::ModelProto model =
-      test::model_from_text("(float[2] x) => (float[2] y) { y = custom.ops.Twice (x) }");
-  onnx::FunctionProto& function = *model.add_functions();
-  function.set_domain("custom.ops");
-  function.set_name("Twice");
-  function.add_input("in");
-  function.add_output("out");
-  for (const auto& [from, to] : {std::pair{"in", "mid"}, {"mid", "out"}}) {
-    onnx::NodeProto& node = *function.add_node();
-    node.set_op_type("Relu");
-    node.add_input(from);
-    node.add_output(to);
+/// What a model is told about while it is read, "level: text".
+std::vector<std::string> messages_of(onnx::ModelProto model) {
+  std::vector<std::string> messages;
+  set_log_level(LogLevel::Info);
+  set_log_sink([&](LogLevel level, std::string_view text) {
+    messages.push_back((level == LogLevel::Warning ? "warning: " : "info: ") + std::string(text));
+  });
+  import_onnx(std::move(model), {.name = "m.onnx"});
+  set_log_sink({});
+  set_log_level(LogLevel::Warning);
+  return messages;
+}
+
+TEST(OnnxImport, InputsWithDefaultsBecomeConstantsWithANote) {
+  onnx::ModelProto model = test::model_from_text(
+      "(float[2] x, float[2] w, float[2] b) => (float[2] y) { a = Mul (x, w) y = Add (a, b) }");
+  add_weight(model, "w", at::ones({2}));
+  add_weight(model, "b", at::ones({2}));
+  EXPECT_THAT(messages_of(model),
+              testing::ElementsAre("info: m.onnx: inputs with default values became constants: 2"));
+  model.set_ir_version(3);  // where weights had to be inputs
+  EXPECT_THAT(messages_of(model), testing::IsEmpty());
+}
+
+TEST(OnnxImport, SeedsAreNotFollowedWithANote) {
+  EXPECT_THAT(messages_of(test::model_from_text(
+                  "(float[2] x) => (float[2] y) { a = RandomNormalLike <seed = 1.0> (x)"
+                  " b = RandomUniformLike <seed = 2.0> (x) c = RandomUniformLike (x)"
+                  " d = Add (a, b) y = Add (d, c) }")),
+              testing::ElementsAre("warning: m.onnx: seeds of another random generator are not "
+                                   "followed, in nodes: 2"));
+}
+
+TEST(OnnxImport, EmptyListsReachOperatorsAsLists) {
+  onnx::ModelProto model = test::model_from_text(
+      "(float[1, 1, 2, 2] x, float[1, 4] r) => (float[N] y) { y = Upsampled (x, r) }");
+  onnx::NodeProto& node = *model.mutable_graph()->mutable_node(0);
+  node.set_op_type("MaxUnpool");
+  for (const auto& [name, type] : {std::pair{"kernel_shape", onnx::AttributeProto::INTS},
+                                   {"pads", onnx::AttributeProto::UNDEFINED}}) {
+    onnx::AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(type);
   }
-  EXPECT_EQ(import_onnx(std::move(model))->graph().size(), 4U);
+  EXPECT_THAT(text_of(*import_onnx(std::move(model))), HasSubstr("kernel_shape: [], pads: []"));
+}
+
+TEST(OnnxImport, OneResultOfSeveral) {
+  const auto module = import("(float[5] x) => (float[N] y) { y = Unique (x) }");
+  EXPECT_TRUE(at::equal((*module)(at::tensor({2.0F, 1.0F, 2.0F, 3.0F, 1.0F})).tensor(),
+                        at::tensor({1.0F, 2.0F, 3.0F})));
 }
 
 struct BadModel {

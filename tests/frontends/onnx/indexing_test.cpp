@@ -26,6 +26,28 @@ TEST(OnnxIndexing, ATableIsAnEmbedding) {
   EXPECT_TRUE(run(*module, {i})[0].equal(table.index_select(0, i.flatten()).view({1, 4, 3})));
 }
 
+/// Indices that are computed may count from the end; those that are given do not.
+TEST(OnnxIndexing, ATableTakesIndicesFromTheEnd) {
+  const Tensor table = at::randn({5, 3});
+  const auto module = [&](const std::string& type, int64_t number) {
+    return ModelBuilder(13)
+        .input("i", {2}, at::kLong)
+        .constant("n", at::scalar_tensor(number, at::kLong))
+        .constant("words.weight", table)
+        .node(type, {"i", "n"}, {"j"})
+        .node("Gather", {"words.weight", "j"}, {"y"})
+        .output("y")
+        .import();
+  };
+  const auto moved = module("Sub", 3);
+  EXPECT_EQ(calls(*moved),
+            (Calls{"torch.sub", "torch.lt", "torch.add", "torch.where", "torch.nn.Embedding"}));
+  EXPECT_TRUE(run(*moved, {ints({0, 5})})[0].equal(table.index_select(0, ints({2, 2}))));
+  EXPECT_ANY_THROW(run(*moved, {ints({0, 8})}));
+  EXPECT_EQ(calls(*module("Add", 1)), (Calls{"torch.add", "torch.nn.Embedding"}));
+  EXPECT_EQ(calls(*module("Add", -1)).size(), 5U);
+}
+
 TEST(OnnxIndexing, GatherWithConstantIndices) {
   const Tensor x = at::randn({3, 4});
   const auto gathered = [&](const Tensor& indices, const char* target) {

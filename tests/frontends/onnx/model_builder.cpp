@@ -6,6 +6,9 @@
 #include "sparsebit/io/onnx_tensor.h"
 
 #include <ATen/ATen.h>
+#include <onnx/defs/parser.h>
+
+#include <stdexcept>
 
 namespace sparsebit::test {
 namespace {
@@ -31,6 +34,10 @@ void set(AttributeProto& to, const std::vector<int64_t>& values) {
 void set(AttributeProto& to, const std::vector<double>& values) {
   to.set_type(AttributeProto::FLOATS);
   for (const double value : values) to.add_floats(static_cast<float>(value));
+}
+void set(AttributeProto& to, const std::vector<std::string>& values) {
+  to.set_type(AttributeProto::STRINGS);
+  for (const std::string& value : values) to.add_strings(value);
 }
 void set(AttributeProto& to, const at::Tensor& value) {
   to.set_type(AttributeProto::TENSOR);
@@ -88,6 +95,22 @@ std::unique_ptr<fx::GraphModule> ModelBuilder::import() const {
   return frontends::import_onnx(build());
 }
 
+onnx::ModelProto model_from_text(const std::string& graph, int opset) {
+  const std::string text = "<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) +
+                           ", \"custom.ops\" : 3]> model " + graph;
+  onnx::ModelProto model;
+  const auto status = onnx::OnnxParser::Parse(model, text.c_str());
+  if (!status.IsOK()) throw std::runtime_error(status.ErrorMessage());
+  for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node()) {
+    for (std::string& name : *node.mutable_input()) {
+      for (size_t i = name.find("__"); i != std::string::npos; i = name.find("__")) {
+        name.replace(i, 2, ".");
+      }
+    }
+  }
+  return model;
+}
+
 std::vector<at::Tensor> run(fx::GraphModule& module, const std::vector<at::Tensor>& inputs) {
   fx::Interpreter interpreter(module, fx::RunMode::Inference);
   const fx::Value result = interpreter.run({inputs.begin(), inputs.end()});
@@ -104,6 +127,12 @@ std::vector<std::string> calls(const fx::GraphModule& module) {
     }
   }
   return targets;
+}
+
+std::string text_of(const fx::GraphModule& module) {
+  std::string text;
+  for (const fx::Node& node : module.graph().nodes()) text += to_string(node) + "\n";
+  return text;
 }
 
 std::string import_error(const ModelBuilder& builder) {

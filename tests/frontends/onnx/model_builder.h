@@ -15,7 +15,8 @@ namespace sparsebit::test {
 /// An attribute of an ONNX node.
 struct Attribute {
   std::string name;
-  std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>, at::Tensor>
+  std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
+               std::vector<std::string>, at::Tensor>
       value;
 };
 
@@ -35,6 +36,8 @@ class ModelBuilder {
                      const std::vector<Attribute>& attributes = {});
   ModelBuilder& output(const std::string& name);
 
+  /// For what has no function here.
+  onnx::ModelProto& model() { return model_; }
   onnx::ModelProto build() const { return model_; }
   std::unique_ptr<fx::GraphModule> import() const;
 
@@ -42,11 +45,21 @@ class ModelBuilder {
   onnx::ModelProto model_;
 };
 
+/// A model from ONNX's own text form:
+///
+///     model_from_text("(float[N, 4] x) => (float[N, 4] y) { y = Relu(x) }", 13)
+///
+/// That form has no dots in names: two underscores stand for one.
+onnx::ModelProto model_from_text(const std::string& graph, int opset = 13);
+
 /// What the model computes for these inputs, in the order of its outputs.
 std::vector<at::Tensor> run(fx::GraphModule& module, const std::vector<at::Tensor>& inputs);
 
 /// What a model's nodes call, in order: functions, "Tensor." methods and types of layers.
 std::vector<std::string> calls(const fx::GraphModule& module);
+
+/// The graph, a line for each node.
+std::string text_of(const fx::GraphModule& module);
 
 /// The message of the error that importing ends in; empty when there is none.
 std::string import_error(const ModelBuilder& builder);

@@ -107,5 +107,98 @@ TEST(OnnxQuantization, ArgumentsMustFit) {
                   HasSubstr("cannot quantize to float32, only to 8 and 16 bits")));
 }
 
+constexpr int kUint4 = 21, kInt4 = 22;
+
+/// A tensor of 4-bit integers as newer files have them, two in a byte.
+onnx::TensorProto packed(const std::string& name, int type, const std::vector<int64_t>& shape,
+                         const std::string& data) {
+  onnx::TensorProto tensor;
+  tensor.set_name(name);
+  tensor.set_data_type(type);
+  for (const int64_t size : shape) tensor.add_dims(size);
+  tensor.set_raw_data(data);
+  return tensor;
+}
+
+ModelBuilder with_packed(const onnx::TensorProto& tensor) {
+  ModelBuilder builder(21);
+  *builder.model().mutable_graph()->add_initializer() = tensor;
+  builder.input("x", {2}).constant("scale", at::scalar_tensor(0.5F));
+  return builder;
+}
+
+const fx::Node* find_call(const fx::GraphModule& module, const std::string& target) {
+  for (const fx::Node& node : module.graph().nodes()) {
+    if (node.target() == target) return &node;
+  }
+  return nullptr;
+}
+
+std::string reason_of(const fx::GraphModule& module, const std::string& target) {
+  const fx::Node* node = find_call(module, target);
+  return node && node->kwarg("_reason") ? node->kwarg("_reason")->string() : "none";
+}
+
+TEST(OnnxFourBits, WeightsAreMovedAndWidened) {
+  const auto module = with_packed(packed("w", kInt4, {2, 2}, "\x8F\x71"))
+                          .node("Transpose", {"w"}, {"t"})
+                          .node("DequantizeLinear", {"t", "scale"}, {"v"})
+                          .node("MatMul", {"v", "x"}, {"y"})
+                          .output("y")
+                          .import();
+  // [[-1, -8], [1, 7]] transposed
+  EXPECT_TRUE(run(*module, {at::tensor({2.0F, 4.0F})})[0].equal(at::tensor({1.0F, 6.0F})));
+}
+
+TEST(OnnxFourBits, NodesThatComputeWithThemAreCarried) {
+  const auto module = with_packed(packed("zero", kUint4, {}, std::string("\x03", 1)))
+                          .node("QuantizeLinear", {"x", "scale", "zero"}, {"q"})
+                          .node("DequantizeLinear", {"q", "scale", "zero"}, {"y"})
+                          .output("y")
+                          .import();
+  EXPECT_EQ(reason_of(*module, "onnx.QuantizeLinear"),
+            "elements of type uint4 cannot be computed with");
+  // It gets the type it needs: the constant is kept as bytes.
+  const fx::Node* quantize = find_call(*module, "onnx.QuantizeLinear");
+  const fx::Node& zero = quantize->args().at(2).node();
+  EXPECT_EQ(zero.target(), "onnx.Cast");
+  EXPECT_EQ(zero.kwarg("to")->to_int(), kUint4);
+  EXPECT_EQ(zero.kwarg("_opset")->to_int(), 21);
+}
+
+TEST(OnnxFourBits, NothingBecomesFourBitsSilently) {
+  const auto asks = [](const std::string& type, const char* attribute) {
+    return ModelBuilder(21)
+        .input("x", {2})
+        .constant("scale", at::scalar_tensor(0.5F))
+        .node(
+            type,
+            type == "Cast" ? std::vector<std::string>{"x"} : std::vector<std::string>{"x", "scale"},
+            {"y"}, {{attribute, int64_t{kInt4}}})
+        .output("y")
+        .import();
+  };
+  EXPECT_EQ(reason_of(*asks("Cast", "to"), "onnx.Cast"),
+            "elements of type int4 cannot be computed with");
+  EXPECT_EQ(reason_of(*asks("QuantizeLinear", "output_dtype"), "onnx.QuantizeLinear"),
+            "elements of type int4 cannot be computed with");
+}
+
+TEST(OnnxFourBits, ConstantsOfNodesAreTheSame) {
+  ModelBuilder builder(21);
+  builder.input("x", {2}).node("Constant", {}, {"c"});
+  onnx::AttributeProto& value = *builder.model().mutable_graph()->mutable_node(0)->add_attribute();
+  value.set_name("value");
+  value.set_type(onnx::AttributeProto::TENSOR);
+  *value.mutable_t() = packed("", kInt4, {2}, "\x8F");
+  const auto module = builder.node("Cast", {"c"}, {"wide"}, {{"to", int64_t{1}}})
+                          .node("Add", {"wide", "x"}, {"y"})
+                          .node("Add", {"c", "c"}, {"z"})
+                          .output("y")
+                          .output("z")
+                          .import();
+  EXPECT_EQ(reason_of(*module, "onnx.Add"), "elements of type int4 cannot be computed with");
+}
+
 }  // namespace
 }  // namespace sparsebit::test::quantization_test

@@ -135,5 +135,17 @@ TEST(OnnxRecurrent, ActivationsAndClip) {
   EXPECT_FLOAT_EQ(run(*module, {at::full({1, 1, 1}, 5.0)})[0].item<float>(), std::tanh(3.0F));
 }
 
+TEST(OnnxRecurrent, NamesOfActivationsArrive) {
+  const auto module = ModelBuilder(14)
+                          .input("x", {1, 1, 1})
+                          .constant("w", at::full({1, 1, 1}, 2.0))
+                          .constant("r", at::zeros({1, 1, 1}))
+                          .node("RNN", {"x", "w", "r"}, {"", "h"},
+                                {{"hidden_size", int64_t{1}}, {"activations", Names{"Softsign"}}})
+                          .output("h")
+                          .import();
+  EXPECT_FLOAT_EQ(run(*module, {at::full({1, 1, 1}, 1.0)})[0].item<float>(), 2.0F / 3.0F);
+}
+
 }  // namespace
 }  // namespace sparsebit::test::recurrent_test

@@ -134,7 +134,7 @@ TEST(OnnxReduction, AxesMustExist) {
   ModelBuilder builder(11);
   builder.input("x", {2, 3}).node("ReduceSum", {"x"}, {"y"}, {{"axes", Ints{2}}}).output("y");
   EXPECT_EQ(import_error(builder),
-            "model: node 'y' (ReduceSum): axis 2 does not exist, its input has 2 axes");
+            "model: node 'y' (ReduceSum): axis 2 does not exist in a tensor with 2 axes");
 }
 
 }  // namespace

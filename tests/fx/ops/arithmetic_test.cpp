@@ -1,7 +1,11 @@
 #include "fx/ops/op_case.h"
 
+#include "sparsebit/fx/ops/operator.h"
+
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
+
+#include <limits>
 
 namespace sparsebit::fx::test::arithmetic_test {
 namespace {
@@ -183,6 +187,33 @@ TEST(Arithmetic, ErrorsNameOperandsAndShapes) {
   EXPECT_EQ(error_of("torch.add(%a, 1, beta=2)", {normal({2})}),
             "unknown argument 'beta'; the signature is (input, other, *, "
             "alpha=1, inplace=False)\n  in a call of torch.add");
+}
+
+at::Tensor call(std::string_view spelling, const std::vector<Value>& args, const Kwargs& kwargs) {
+  const Spelling& found = operators().get(spelling);
+  return run_kernel(*found.op, bind_call(found, args, kwargs)).tensor();
+}
+
+/// Where the machine traps the result wraps around as that of negation does.
+TEST(Arithmetic, TheSmallestIntegerByMinusOne) {
+  constexpr int64_t kSmallest = std::numeric_limits<int64_t>::min();
+  const at::Tensor x = at::tensor({kSmallest, int64_t{7}}),
+                   y = at::tensor({int64_t{-1}, int64_t{-2}});
+  const auto result = [&](const char* target, const Kwargs& kwargs = {}) {
+    return call(target, {x, y}, kwargs);
+  };
+  const auto two = [](int64_t a, int64_t b) { return at::tensor({a, b}); };
+  EXPECT_TRUE(result("torch.div", {{"rounding_mode", "trunc"}}).equal(two(kSmallest, -3)));
+  EXPECT_TRUE(result("torch.div", {{"rounding_mode", "floor"}}).equal(two(kSmallest, -4)));
+  EXPECT_TRUE(result("torch.floor_divide").equal(two(kSmallest, -4)));
+  EXPECT_TRUE(result("torch.remainder").equal(two(0, -1)));
+  EXPECT_TRUE(result("torch.fmod").equal(two(0, 1)));
+  EXPECT_TRUE(result("operator.mod").equal(two(0, -1)));
+  EXPECT_TRUE(call("torch.remainder", {x, -1}, {}).equal(two(0, 0)));
+  const at::Tensor changed = x.clone();
+  call("Tensor.floor_divide_", {changed, y}, {});
+  EXPECT_TRUE(changed.equal(two(kSmallest, -4)));
+  EXPECT_ANY_THROW(call("torch.floor_divide", {x, two(-1, 0)}, {}));
 }
 
 }  // namespace

@@ -49,25 +49,23 @@ void convert_sub(Conversion& c) { c.give(call_binary(c, "torch.sub", "operator.s
 
 void convert_mul(Conversion& c) { c.give(call_binary(c, "torch.mul", "operator.mul")); }
 
+/// Integers are divided towards zero.
 void convert_div(Conversion& c) {
-  if (!is_integer(c.dtype(0)) && !is_integer(c.dtype(1))) {
+  const auto dtype = c.dtype(0) ? c.dtype(0) : c.dtype(1);  // both have the same
+  if (!dtype) return c.give(c.function("onnx.Div", {c.tensor(0), right_operand(c)}));
+  if (!is_integer(dtype)) {
     return c.give(call_binary(c, "torch.div", "operator.truediv"));
   }
   const Value divisor = right_operand(c);
   c.give(c.function("torch.div", {c.tensor(0), divisor}, {{"rounding_mode", "trunc"}}));
 }
 
-/// A base whose type is only known when the model runs.
-void convert_pow_of_any(Conversion& c) {
-  const Value number = c.tensor_or_number(1);
-  const Value power = number.is_number() ? number : c.method("type_as", {number, c.tensor(0)});
-  c.give(c.function("torch.pow", {c.tensor(0), power}));
-}
-
 /// The result has the base's type, whatever the exponent's.
 void convert_pow(Conversion& c) {
   const auto base = c.dtype(0), exponent = c.dtype(1);
-  if (!base) return convert_pow_of_any(c);
+  if (!base || (is_integer(base) && !exponent)) {
+    return c.give(c.function("onnx.Pow", {c.tensor(0), right_operand(c)}));
+  }
   if (base == exponent) return c.give(call_binary(c, "torch.pow", "operator.pow"));
   if (is_integer(base) && exponent && !is_integer(exponent)) {
     const Value power =

@@ -23,6 +23,7 @@ void add_math_converters(Converters& converters);
 void add_norm_converters(Converters& converters);
 void add_padding_converters(Converters& converters);
 void add_pooling_converters(Converters& converters);
+void add_quantization_converters(Converters& converters);
 void add_random_converters(Converters& converters);
 void add_recurrent_converters(Converters& converters);
 void add_reduction_converters(Converters& converters);

@@ -1,5 +1,6 @@
 #include "frontends/onnx/ops/axis.h"
 #include "frontends/onnx/ops/families.h"
+#include "frontends/onnx/ops/index_range.h"
 
 #include "sparsebit/core/error.h"
 
@@ -33,15 +34,24 @@ void gather_items(Conversion& c, int64_t axis) {
   c.give(c.function("operator.getitem", {c.tensor(0), Tuple(std::move(index))}));
 }
 
+/// The layer does not count from the end as ONNX does, so indices that may are moved before.
+void look_up(Conversion& c) {
+  const at::Tensor& table = *c.constant(0);
+  Value indices = c.tensor(1);
+  if (!are_from_the_front(c, indices)) {
+    const Value from_end = c.function("torch.lt", {indices, 0});
+    const Value moved = c.function("torch.add", {indices, table.size(0)});
+    indices = c.function("torch.where", {from_end, moved, indices});
+  }
+  c.give(c.module("torch.nn.Embedding", {table.size(0), table.size(1)}, {},
+                  {{{"weight", table}}, {}}, {indices}));
+}
+
 void convert_gather(Conversion& c) {
   int64_t axis = c.attributes().integer("axis", 0);
   const auto rank = c.rank(0);
   if (rank) axis = wrap_axis(axis, *rank);
-  if (is_embedding(c, axis)) {
-    const at::Tensor& table = *c.constant(0);
-    return c.give(c.module("torch.nn.Embedding", {table.size(0), table.size(1)}, {},
-                           {{{"weight", table}}, {}}, {c.tensor(1)}));
-  }
+  if (is_embedding(c, axis)) return look_up(c);
   if (c.operand(1).kind == Operand::Kind::Int) {
     return c.give(c.function("torch.select", {c.tensor(0), axis, c.operand(1).value}));
   }

@@ -1,12 +1,10 @@
+#include "frontends/onnx/ops/axis.h"
 #include "frontends/onnx/ops/families.h"
-
-#include "sparsebit/core/error.h"
+#include "fx/ops/onnx_input.h"
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
 #include <map>
-#include <numeric>
 
 namespace sparsebit::frontends {
 namespace {
@@ -80,22 +78,6 @@ const std::map<std::string, ReductionKind>& kinds() {
   return kinds;
 }
 
-/// All axes when none is named.
-Ints wrapped(const Ints& axes, int64_t rank) {
-  Ints dims(static_cast<size_t>(rank));
-  std::iota(dims.begin(), dims.end(), 0);
-  if (axes.empty()) return dims;
-  dims.clear();
-  for (const int64_t axis : axes) {
-    SPARSEBIT_CHECK(axis >= -rank && axis < rank, InvalidModel, "axis ", axis,
-                    " does not exist, its input has ", rank, " axes");
-    dims.push_back(axis < 0 ? axis + rank : axis);
-  }
-  std::sort(dims.begin(), dims.end());
-  dims.erase(std::unique(dims.begin(), dims.end()), dims.end());
-  return dims;
-}
-
 /// Axes or types that are only known when the model runs.
 void reduce_later(Conversion& c, const Value& axes, bool keep, bool noop) {
   c.give(c.function("onnx." + c.type(), {c.tensor(0), axes},
@@ -106,7 +88,9 @@ void reduce_now(Conversion& c, const Ints& axes, bool keep) {
   const ReductionKind& kind = kinds().at(c.type());
   const at::ScalarType dtype = *c.dtype(0);
   const bool integers = at::isIntegralType(dtype, /*includeBool=*/true);
-  Reduction r{.x = c.tensor(0), .dims = wrapped(axes, *c.rank(0)), .keep = keep, .result = {}};
+  for (const int64_t axis : axes) wrap_axis(axis, *c.rank(0));  // checks it
+  Reduction r{
+      .x = c.tensor(0), .dims = fx::reduced_dims(axes, *c.rank(0)), .keep = keep, .result = {}};
   if (integers && !kind.needs_floats) r.result = dtype;
   if (!integers || !kind.needs_floats) return c.give(kind.reduce(c, r));
   r.x = c.method("to", {r.x, at::kDouble});
@@ -143,8 +127,7 @@ void convert_position(Conversion& c) {
   const bool keep = c.attributes().flag("keepdims", true);
   const bool last = c.opset() >= 12 && c.attributes().flag("select_last_index", false);
   const auto rank = c.rank(0);
-  SPARSEBIT_CHECK(!rank || (axis >= -*rank && axis < *rank), InvalidModel, "axis ", axis,
-                  " does not exist, its input has ", rank.value_or(0), " axes");
+  if (rank) wrap_axis(axis, *rank);  // checks it
   const char* const function = c.type() == "ArgMax" ? "torch.argmax" : "torch.argmin";
   const Value x = c.tensor(0);
   if (!last) return c.give(c.function(function, {x, axis, keep}));

@@ -21,6 +21,7 @@ const Converters& converters() {
     add_norm_converters(r);
     add_padding_converters(r);
     add_pooling_converters(r);
+    add_quantization_converters(r);
     add_random_converters(r);
     add_recurrent_converters(r);
     add_reduction_converters(r);

@@ -1,5 +1,7 @@
 #include "frontends/onnx/ops/window.h"
 
+#include "fx/ops/onnx_window.h"
+
 #include "sparsebit/core/error.h"
 
 namespace sparsebit::frontends {
@@ -27,19 +29,15 @@ int64_t spatial_size(const Conversion& c, size_t i) {
   return info->shape[i + 2];
 }
 
-/// Splits what one axis needs; the odd one goes to the end for SAME_UPPER.
-void split_padding(Window& window, size_t i, int64_t total, bool upper) {
-  const int64_t half = total / 2;
-  window.begin[i] = upper ? half : total - half;
-  window.end[i] = total - window.begin[i];
+void set_padding(Window& window, size_t i, const fx::AxisPadding& padding) {
+  window.begin[i] = padding.begin;
+  window.end[i] = padding.end;
 }
 
 void resolve_same(const Conversion& c, Window& window, const Ints& kernel, bool upper) {
   for (size_t i = 0; i < kernel.size(); ++i) {
-    const int64_t size = spatial_size(c, i), stride = window.stride[i];
     const int64_t reach = (kernel[i] - 1) * window.dilation[i] + 1;
-    const int64_t steps = (size + stride - 1) / stride;
-    split_padding(window, i, std::max<int64_t>((steps - 1) * stride + reach - size, 0), upper);
+    set_padding(window, i, fx::same_padding(spatial_size(c, i), reach, window.stride[i], upper));
   }
 }
 
@@ -110,7 +108,7 @@ void resolve_output_shape(const Conversion& c, Window& window, const Ints& kerne
       continue;
     }
     // the odd one is cut off at the beginning unless SAME_UPPER says otherwise
-    split_padding(window, i, total, mode == "SAME_UPPER");
+    set_padding(window, i, fx::split_padding(total, mode == "SAME_UPPER"));
   }
 }
 

@@ -1,0 +1,32 @@
+#include "frontends/onnx/domains.h"
+
+#include "sparsebit/core/error.h"
+
+namespace sparsebit::frontends {
+namespace {
+
+std::string key_of(const std::string& domain) { return is_default_domain(domain) ? "" : domain; }
+
+}  // namespace
+
+bool is_default_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
+
+OperatorSets::OperatorSets(const Entries& entries) {
+  for (const onnx::OperatorSetIdProto& entry : entries) {
+    versions_[key_of(entry.domain())] = entry.version();
+  }
+}
+
+std::optional<int64_t> OperatorSets::find(const std::string& domain) const {
+  const auto it = versions_.find(key_of(domain));
+  return it == versions_.end() ? std::nullopt : std::optional(it->second);
+}
+
+int64_t OperatorSets::version(const std::string& domain) const {
+  const std::optional<int64_t> stated = find(domain);
+  SPARSEBIT_CHECK(stated || !is_default_domain(domain), InvalidModel,
+                  "the file does not say which version of ONNX's operators it uses");
+  return stated.value_or(1);
+}
+
+}  // namespace sparsebit::frontends

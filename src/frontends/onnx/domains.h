@@ -1,0 +1,32 @@
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace sparsebit::frontends {
+
+/// Whether operators of this domain are ONNX's own; it has two names.
+bool is_default_domain(const std::string& domain);
+
+/// Which version of each domain's operators a file uses.
+class OperatorSets {
+ public:
+  using Entries = google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>;
+
+  OperatorSets() = default;
+  explicit OperatorSets(const Entries& entries);
+
+  /// Nothing when the file does not say.
+  std::optional<int64_t> find(const std::string& domain) const;
+  /// 1 when the file does not say, which is InvalidModel for the default domain.
+  int64_t version(const std::string& domain) const;
+
+ private:
+  std::map<std::string, int64_t> versions_;  // the default domain as ""
+};
+
+}  // namespace sparsebit::frontends

@@ -1,0 +1,95 @@
+#include "frontends/onnx/function_proto.h"
+
+#include "frontends/onnx/domains.h"
+#include "frontends/onnx/subgraphs.h"
+
+#include "sparsebit/core/error.h"
+
+#include <google/protobuf/unknown_field_set.h>
+#include <onnx/defs/schema.h>
+
+#include <functional>
+
+namespace sparsebit::frontends {
+namespace {
+
+constexpr int kFunctionDefaults = 11, kFunctionOverload = 13, kNodeOverload = 8;
+
+template <class Message>
+void for_each_unknown(const Message& message, int number,
+                      const std::function<void(const std::string&)>& visit) {
+  const auto& fields = message.GetReflection()->GetUnknownFields(message);
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const google::protobuf::UnknownField& field = fields.field(i);
+    const bool has_bytes = field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED;
+    if (field.number() == number && has_bytes) visit(field.length_delimited());
+  }
+}
+
+template <class Message>
+std::string text_of(const Message& message, int number) {
+  std::string text;
+  for_each_unknown(message, number, [&](const std::string& bytes) { text = bytes; });
+  return text;
+}
+
+/// Nothing when the linked library does not know the operator or the operator set.
+std::optional<int> since_version(const std::string& type, int64_t version) {
+  const auto& ranges = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
+  if (version > ranges.at("").second) return std::nullopt;
+  const auto* schema = onnx::OpSchemaRegistry::Schema(type, static_cast<int>(version), "");
+  return schema ? std::optional(schema->SinceVersion()) : std::nullopt;
+}
+
+/// The first operator of a domain that is another one in another version; empty when none is.
+template <class Nodes>
+std::string changed_operator(const Nodes& nodes, const std::string& domain, int64_t a, int64_t b) {
+  std::string changed;
+  for (const onnx::NodeProto& node : nodes) {
+    const bool concerned =
+        is_default_domain(domain) ? is_default_domain(node.domain()) : node.domain() == domain;
+    if (concerned) {
+      const auto before =
+          is_default_domain(domain) ? since_version(node.op_type(), a) : std::nullopt;
+      if (!before || before != since_version(node.op_type(), b)) return node.op_type();
+    }
+    for_each_graph(node, [&](const onnx::GraphProto& graph) {
+      if (changed.empty()) changed = changed_operator(graph.node(), domain, a, b);
+    });
+    if (!changed.empty()) return changed;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string overload_of(const onnx::FunctionProto& function) {
+  return text_of(function, kFunctionOverload);
+}
+
+std::string overload_of(const onnx::NodeProto& node) { return text_of(node, kNodeOverload); }
+
+std::map<std::string, onnx::AttributeProto> defaults_of(const onnx::FunctionProto& function) {
+  std::map<std::string, onnx::AttributeProto> defaults;
+  for_each_unknown(function, kFunctionDefaults, [&](const std::string& bytes) {
+    onnx::AttributeProto attribute;
+    SPARSEBIT_CHECK(attribute.ParseFromString(bytes), InvalidModel, "a default of the function '",
+                    function.name(), "' cannot be read");
+    defaults[attribute.name()] = attribute;
+  });
+  return defaults;
+}
+
+void check_same_operators(const onnx::FunctionProto& function,
+                          const onnx::OperatorSetIdProto& written_for, int64_t used) {
+  const std::string& domain = written_for.domain();
+  const std::string changed =
+      changed_operator(function.node(), domain, written_for.version(), used);
+  SPARSEBIT_CHECK(changed.empty(), Unsupported, "the function '", function.name(),
+                  "' is written for version ", written_for.version(), " of ",
+                  is_default_domain(domain) ? "ONNX's operators" : "'" + domain + "'",
+                  ", the model for version ", used, ", where ", changed,
+                  " may mean something else");
+}
+
+}  // namespace sparsebit::frontends
