@@ -136,11 +136,13 @@ Node& GraphBuilder::call_layer(std::string_view type, std::vector<Value> constru
   fx::ModulePtr layer = fx::make_module(type, constructor, options, state);
   layer->eval();
   std::string path = layer_path(state);
+  drop_unused_layers(path, /*at_path=*/false);
   const fx::ModulePtr existing = module_->find_module(path);
   if (!existing || !is_same_layer(*existing, *layer, state)) {
     path = free_path(path);
     module_->set_module(path, std::move(layer));
   }
+  unused_layers_.erase(path);
   ++layer_calls_[path];
   return call(Opcode::CallModule, path, std::move(args), {});
 }
@@ -155,9 +157,21 @@ std::string GraphBuilder::layer_path(const fx::ModuleState& state) const {
   return node_path_;
 }
 
+/// Makes room for what comes to a path: removes layers above it, which would own it.
+/// @param at_path  the layer at the path itself as well, which another layer would replace
+void GraphBuilder::drop_unused_layers(const std::string& path, bool at_path) {
+  if (unused_layers_.empty()) return;
+  for (size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
+    const std::string above = path.substr(0, dot);
+    if (unused_layers_.erase(above) > 0) module_->remove_module(above);
+  }
+  if (at_path && unused_layers_.erase(path) > 0) module_->remove_module(path);
+}
+
 /// Whether nothing stands at a path yet, and no layer or tensor above it.
 bool GraphBuilder::is_free(const std::string& path) const {
-  if (module_->find(path) || module_->find_tensor(path)) return false;
+  const bool taken = module_->find(path) && !unused_layers_.contains(path);
+  if (taken || module_->find_tensor(path)) return false;
   for (size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
     const std::string above = path.substr(0, dot);
     if (module_->find_tensor(above)) return false;
@@ -174,9 +188,8 @@ std::string GraphBuilder::free_path(const std::string& wish) {
   std::string path = flat;
   if (is_free(path)) return path;
   int& number = numbered_paths_[flat];  // numbers before it are taken
-  do {
-    path = flat + "_" + std::to_string(++number);
-  } while (!is_free(path));
+  const auto next = [&] { return flat + "_" + std::to_string(number + 1); };
+  for (path = next(); !is_free(path); path = next()) ++number;
   return path;
 }
 
@@ -187,9 +200,11 @@ Node& GraphBuilder::attribute_node(const at::Tensor& tensor) {
   const bool is_weight = named != weight_names_.end() && tensor.is_floating_point();
   std::string path =
       as_path(named != weight_names_.end() ? named->second : node_path_ + ".constant");
+  drop_unused_layers(path, /*at_path=*/true);
   const at::Tensor* existing = module_->find_tensor(path);
   if (!existing || !existing->is_same(tensor)) {
     path = free_path(path);
+    drop_unused_layers(path, /*at_path=*/true);
     const auto [parent, name] = fx::split_path(path);
     if (!module_->find(parent)) {
       module_->set_module(parent, std::make_shared<fx::Module>("Module", fx::Schema()));
@@ -257,7 +272,7 @@ void GraphBuilder::undo(Node& node) {
     if (it != attribute_nodes_.end() && it->second == &node) attribute_nodes_.erase(it);
   }
   module_->graph().erase(node);
-  if (owns_layer) module_->remove_module(path);
+  if (owns_layer) unused_layers_.insert(path);
 }
 
 void GraphBuilder::roll_back(size_t mark) {
@@ -271,6 +286,8 @@ std::unique_ptr<fx::GraphModule> GraphBuilder::finish(const std::vector<std::str
     SPARSEBIT_CHECK(operand, InvalidModel, "the output '", name, "' is never computed");
     results.push_back(as_argument(as_tensor(*operand)));
   }
+  for (const std::string& path : unused_layers_) module_->remove_module(path);
+  unused_layers_.clear();
   module_->graph().output(results.size() == 1 ? results[0] : Value(Tuple(results)));
   module_->set_output_names(names);
   module_->refresh_signature();

@@ -87,6 +87,7 @@ class GraphBuilder {
   fx::Node& attribute_node(const at::Tensor& tensor);
   std::string free_path(const std::string& wish);
   bool is_free(const std::string& path) const;
+  void drop_unused_layers(const std::string& path, bool at_path);
   std::string layer_path(const fx::ModuleState& state) const;
 
   io::ExternalData& external_;
@@ -107,6 +108,9 @@ class GraphBuilder {
   std::unordered_map<std::string, int> reads_;
   std::unordered_map<const fx::Node*, int> names_of_;  // how many: Identity gives a second one
   std::unordered_map<std::string, int> layer_calls_;   // by path
+  /// Layers that nothing calls any more. They stand in the tree until their place is needed or the
+  /// graph is finished: removing one takes as long as there are layers beside it.
+  std::unordered_set<std::string> unused_layers_;
   std::vector<at::Tensor> kept_;  // so that an address in the maps above means one tensor
 };
 

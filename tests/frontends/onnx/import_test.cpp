@@ -107,6 +107,40 @@ TEST(OnnxImport, AMatMulWithASecondNameKeepsItsAdd) {
   }
 }
 
+/// A layer that was made and not used leaves its name and its weights to others.
+TEST(OnnxImport, LayersThatAreNotUsedLeaveNothing) {
+  onnx::ModelProto model = test::model_from_text(
+      "(float[N, 3] x) => (float[N, 3] y, float[N, 3] z) {"
+      " y = Gemm <turbo = 1> (x, fc__weight) z = Add (x, fc__weight) }");
+  add_weight(model, "fc.weight", at::randn({3, 3}));
+  const auto module = import_onnx(std::move(model));
+  EXPECT_EQ(test::calls(*module), (std::vector<std::string>{"onnx.Gemm", "torch.add"}));
+  EXPECT_TRUE(module->find_tensor("fc.weight"));
+  EXPECT_EQ(module->find_module("fc")->type(), "Module");
+  EXPECT_EQ(module->named_parameters().size(), 1U);
+}
+
+/// Names of equal nodes are numbered without gaps, though a MatMul's layer makes room for another.
+TEST(OnnxImport, EqualNamesAreNumbered) {
+  std::string nodes, last = "x";
+  for (int i = 0; i < 4; ++i) {
+    const std::string n = std::to_string(i);
+    nodes += " m" + n + " = MatMul (" + last + ", w" + n + ") y" + n + " = Add (m" + n + ", b)";
+    last = "y" + n;
+  }
+  onnx::ModelProto model =
+      test::model_from_text("(float[N, 2] x) => (float[N, 2] y3) {" + nodes + " }");
+  for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node()) node.set_name("a/b/Op");
+  add_weight(model, "b", at::ones({2}));
+  for (int i = 0; i < 4; ++i) add_weight(model, "w" + std::to_string(i), at::eye(2) * (i + 1));
+  const auto module = import_onnx(std::move(model));
+  for (const char* path : {"a.b", "a_b", "a_b_1", "a_b_2"}) {
+    ASSERT_TRUE(module->find_module(path)) << path;
+    EXPECT_EQ(module->find_module(path)->type(), "torch.nn.Linear") << path;
+  }
+  EXPECT_EQ(module->named_parameters().size(), 5U);  // they share the bias
+}
+
 TEST(OnnxImport, ALayerCalledTwiceIsOneModule) {
   onnx::ModelProto model = test::model_from_text(
       "(float[N, 3] x) => (float[N, 3] y) { a = Gemm (x, fc__weight) y = Gemm (a, fc__weight) }");
