@@ -187,15 +187,17 @@ std::unique_ptr<fx::GraphModule> of_unknown(const std::string& type,
     if (dtype) input.mutable_type()->mutable_tensor_type()->clear_shape();
     if (!dtype) input.clear_type();
   }
-  return builder.node("Identity", {"a"}, {"same"})
-      .node(type, {"same", "b"}, {"y"})
+  return builder.node("Neg", {"a"}, {"minus"})
+      .node("Neg", {"minus"}, {"same"})
+      .node("Identity", {"b"}, {"other"})
+      .node(type, {"same", "other"}, {"y"})
       .output("y")
       .import();
 }
 
 TEST(OnnxArithmetic, DivisionsOfUnknownTypesAreDecidedAtTheRun) {
   const auto module = of_unknown("Div", std::nullopt);
-  EXPECT_EQ(calls(*module), Calls{"onnx.Div"});
+  EXPECT_EQ(calls(*module).back(), "onnx.Div");
   EXPECT_TRUE(run(*module, {ints({-7, 7, 8}), ints({2, 2, 3})})[0].equal(ints({-3, 3, 2})));
   EXPECT_TRUE(
       run(*module, {at::tensor({-7.0F}), at::tensor({2.0F})})[0].equal(at::tensor({-3.5F})));
@@ -207,15 +209,15 @@ TEST(OnnxArithmetic, DivisionsOfUnknownTypesAreDecidedAtTheRun) {
 }
 
 TEST(OnnxArithmetic, ATypeWithoutShapeIsEnough) {
-  EXPECT_EQ(calls(*of_unknown("Div", at::kFloat)), Calls{"torch.div"});
+  EXPECT_EQ(calls(*of_unknown("Div", at::kFloat)).back(), "torch.div");
   const auto whole = of_unknown("Div", at::kInt);
-  EXPECT_EQ(calls(*whole), Calls{"torch.div"});
+  EXPECT_EQ(calls(*whole).back(), "torch.div");
   EXPECT_TRUE(run(*whole, {ints({-7, 7}), ints({2, 2})})[0].equal(ints({-3, 3})));
 }
 
 TEST(OnnxArithmetic, PowersOfUnknownTypesKeepTheBasesType) {
   const auto module = of_unknown("Pow", std::nullopt);
-  EXPECT_EQ(calls(*module), Calls{"onnx.Pow"});
+  EXPECT_EQ(calls(*module).back(), "onnx.Pow");
   const Tensor roots = run(*module, {ints({4, 9}), at::tensor({0.5F, 0.5F})})[0];
   EXPECT_TRUE(roots.equal(ints({2, 3}))) << roots;
   EXPECT_EQ(roots.scalar_type(), at::kInt);

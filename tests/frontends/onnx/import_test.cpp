@@ -116,6 +116,7 @@ TEST(OnnxImport, LayersThatAreNotUsedLeaveNothing) {
   const auto module = import_onnx(std::move(model));
   EXPECT_EQ(test::calls(*module), (std::vector<std::string>{"onnx.Gemm", "torch.add"}));
   EXPECT_TRUE(module->find_tensor("fc.weight"));
+  ASSERT_TRUE(module->find_module("fc"));
   EXPECT_EQ(module->find_module("fc")->type(), "Module");
   EXPECT_EQ(module->named_parameters().size(), 1U);
 }

@@ -161,7 +161,7 @@ TEST(OnnxFourBits, NodesThatComputeWithThemAreCarried) {
   // It gets the type it needs: the constant is kept as bytes.
   const fx::Node* quantize = find_call(*module, "onnx.QuantizeLinear");
   const fx::Node& zero = quantize->args().at(2).node();
-  EXPECT_EQ(zero.target(), "onnx.Cast");
+  ASSERT_EQ(zero.target(), "onnx.Cast");
   EXPECT_EQ(zero.kwarg("to")->to_int(), kUint4);
   EXPECT_EQ(zero.kwarg("_opset")->to_int(), 21);
 }
