@@ -4,6 +4,7 @@
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/io/onnx_attribute.h"
+#include "sparsebit/io/onnx_subgraphs.h"
 #include "sparsebit/io/onnx_tensor.h"
 
 #include <ATen/ATen.h>
@@ -106,8 +107,9 @@ std::vector<std::string> names_inside(const Node& node) {
   std::vector<std::string> names;
   for (const auto& [name, value] : node.kwargs()) {
     if (is_note(name) || !value.is<fx::Dict>()) continue;
-    onnx::AttributeProto attribute = attribute_of(node, name, value);
-    for_each_graph(attribute, [&](onnx::GraphProto& graph) { collect_definitions(graph, names); });
+    const onnx::AttributeProto attribute = attribute_of(node, name, value);
+    io::for_each_graph(attribute,
+                       [&](const onnx::GraphProto& graph) { collect_definitions(graph, names); });
   }
   return names;
 }

@@ -55,7 +55,7 @@ class Exporter : public ValueSource {
   Val write_onnx_operator(const fx::Node& node, const fx::OperatorCall& call);
   Val carry_through(const fx::Node& node);
   Sym carried_input(const fx::Node& node, const fx::Value& value);
-  void check_carried_opsets(const fx::Node& node, onnx::NodeProto& proto);
+  void check_carried_opsets(const fx::Node& node, const onnx::NodeProto& proto);
   void check_carried_opset(const fx::Node& node, const std::string& type, int64_t opset);
 
   // Inputs and outputs.

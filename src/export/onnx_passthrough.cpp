@@ -106,7 +106,7 @@ Sym Exporter::carried_input(const Node& node, const Value& value) {
 }
 
 /// The domains of a carried node, and of what is inside it, become domains of the file.
-void Exporter::check_carried_opsets(const Node& node, onnx::NodeProto& proto) {
+void Exporter::check_carried_opsets(const Node& node, const onnx::NodeProto& proto) {
   const std::map<std::string, int64_t> versions = carried_domains(node);
   for (const auto& [domain, version] : versions) {
     if (domain.empty()) continue;

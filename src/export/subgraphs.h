@@ -12,10 +12,6 @@ namespace sparsebit::exports {
 
 // Graphs inside the attributes of a node (If, Loop, Scan) read values of the graphs around them.
 
-/// Visits the graphs directly inside an attribute.
-void for_each_graph(onnx::AttributeProto& attribute,
-                    const std::function<void(onnx::GraphProto&)>& visit);
-
 /// Gives what the graphs inside a node read from outside, by old name, its new name.
 void rename_captured(onnx::NodeProto& node,
                      const std::unordered_map<std::string, std::string>& names);
@@ -24,9 +20,10 @@ void rename_captured(onnx::NodeProto& node,
 void collect_uses(const onnx::NodeProto& node, std::unordered_set<std::string>& used);
 
 /// Adds the names that a graph gives to its own values.
-void collect_definitions(onnx::GraphProto& graph, std::vector<std::string>& names);
+void collect_definitions(const onnx::GraphProto& graph, std::vector<std::string>& names);
 
 /// Visits a node, then the nodes of the graphs inside it.
-void for_each_node(onnx::NodeProto& node, const std::function<void(onnx::NodeProto&)>& visit);
+void for_each_node(const onnx::NodeProto& node,
+                   const std::function<void(const onnx::NodeProto&)>& visit);
 
 }  // namespace sparsebit::exports

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sparsebit::io {
+namespace sparsebit::io::onnx_attribute_test {
 namespace {
 
 using onnx::AttributeProto;
@@ -59,4 +59,4 @@ TEST(OnnxAttribute, WhatIsOfNoFormIsNothing) {
 }
 
 }  // namespace
-}  // namespace sparsebit::io
+}  // namespace sparsebit::io::onnx_attribute_test

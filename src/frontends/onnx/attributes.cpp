@@ -1,9 +1,8 @@
 #include "frontends/onnx/attributes.h"
 
-#include "frontends/onnx/subgraphs.h"
-
 #include "sparsebit/core/error.h"
 #include "sparsebit/io/onnx_attribute.h"
+#include "sparsebit/io/onnx_subgraphs.h"
 
 namespace sparsebit::frontends {
 namespace {
@@ -57,7 +56,7 @@ void embed_all(AttributeProto& attribute, io::ExternalData& external) {
   for (onnx::TensorProto& tensor : *attribute.mutable_tensors()) {
     io::embed_external_data(tensor, external);
   }
-  for_each_graph(attribute, [&](onnx::GraphProto& graph) { embed_all(graph, external); });
+  io::for_each_graph(attribute, [&](onnx::GraphProto& graph) { embed_all(graph, external); });
 }
 
 Value as_text(AttributeProto attribute, io::ExternalData& external) {

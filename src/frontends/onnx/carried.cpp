@@ -3,9 +3,9 @@
 #include "frontends/onnx/attributes.h"
 #include "frontends/onnx/domains.h"
 #include "frontends/onnx/graph_builder.h"
-#include "frontends/onnx/subgraphs.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/io/onnx_subgraphs.h"
 
 #include <set>
 #include <unordered_set>
@@ -19,7 +19,7 @@ using fx::Value;
 class CaptureFinder {
  public:
   void visit(const onnx::NodeProto& node) {
-    for_each_graph(node, [this](const onnx::GraphProto& graph) { visit(graph); });
+    io::for_each_graph(node, [this](const onnx::GraphProto& graph) { visit(graph); });
   }
 
   std::vector<std::string> take() { return std::move(captured_); }
@@ -56,11 +56,11 @@ std::string target_of(const onnx::NodeProto& node) {
   return "onnx." + (is_default_domain(node.domain()) ? "" : node.domain() + ".") + node.op_type();
 }
 
-/// Domains of the operators in a node's subgraphs, sorted; not the default one.
+/// Domains of the operators in a node's subgraphs, sorted; the default one as "".
 void collect_domains(const onnx::NodeProto& node, std::set<std::string>& domains) {
-  for_each_graph(node, [&](const onnx::GraphProto& graph) {
+  io::for_each_graph(node, [&](const onnx::GraphProto& graph) {
     for (const onnx::NodeProto& inner : graph.node()) {
-      if (!is_default_domain(inner.domain())) domains.insert(inner.domain());
+      domains.insert(is_default_domain(inner.domain()) ? "" : inner.domain());
       collect_domains(inner, domains);
     }
   });
@@ -90,6 +90,7 @@ void add_notes(fx::Kwargs& kwargs, const onnx::NodeProto& node, const OperatorSe
   }
   std::set<std::string> domains;
   collect_domains(node, domains);
+  domains.erase(is_default_domain(node.domain()) ? "" : node.domain());  // that is _opset
   fx::Dict versions;
   for (const std::string& domain : domains) {
     versions.items.emplace_back(domain, sets.version(domain));

@@ -1,9 +1,9 @@
 #include "frontends/onnx/function_proto.h"
 
 #include "frontends/onnx/domains.h"
-#include "frontends/onnx/subgraphs.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/io/onnx_subgraphs.h"
 
 #include <google/protobuf/unknown_field_set.h>
 #include <onnx/defs/schema.h>
@@ -53,7 +53,7 @@ std::string changed_operator(const Nodes& nodes, const std::string& domain, int6
           is_default_domain(domain) ? since_version(node.op_type(), a) : std::nullopt;
       if (!before || before != since_version(node.op_type(), b)) return node.op_type();
     }
-    for_each_graph(node, [&](const onnx::GraphProto& graph) {
+    io::for_each_graph(node, [&](const onnx::GraphProto& graph) {
       if (changed.empty()) changed = changed_operator(graph.node(), domain, a, b);
     });
     if (!changed.empty()) return changed;

@@ -2,9 +2,9 @@
 
 #include "frontends/onnx/domains.h"
 #include "frontends/onnx/function_proto.h"
-#include "frontends/onnx/subgraphs.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/io/onnx_subgraphs.h"
 
 #include <onnx/onnx_pb.h>
 
@@ -49,7 +49,7 @@ void rename(NodeProto& node, const Renaming& renamed) {
   if (!node.name().empty()) node.set_name(renamed.prefix + node.name());
   for (std::string& name : *node.mutable_input()) name = renamed(name);
   for (std::string& name : *node.mutable_output()) name = renamed(name);
-  for_each_graph(node, [&](GraphProto& graph) { rename(graph, renamed); });
+  io::for_each_graph(node, [&](GraphProto& graph) { rename(graph, renamed); });
 }
 
 void rename(GraphProto& graph, const Renaming& renamed) {
@@ -70,7 +70,7 @@ void rename(GraphProto& graph, const Renaming& renamed) {
 void take_attributes(NodeProto& node, const Function& function, const NodeProto& call) {
   google::protobuf::RepeatedPtrField<AttributeProto> kept;
   for (AttributeProto& attribute : *node.mutable_attribute()) {
-    for_each_graph(attribute, [&](GraphProto& graph) {
+    io::for_each_graph(attribute, [&](GraphProto& graph) {
       for (NodeProto& inner : *graph.mutable_node()) take_attributes(inner, function, call);
     });
     if (attribute.ref_attr_name().empty()) {
@@ -116,7 +116,7 @@ class Inliner {
   /// Takes the content of `node`.
   void expand(NodeProto& node, Nodes& out, int depth) {
     const auto it = functions_.find({node.domain(), node.op_type(), overload_of(node)});
-    for_each_graph(node, [&](GraphProto& graph) { expand(*graph.mutable_node(), depth); });
+    io::for_each_graph(node, [&](GraphProto& graph) { expand(*graph.mutable_node(), depth); });
     copied_ += node.ByteSizeLong();
     SPARSEBIT_CHECK(calls_ < kMostCalls && copied_ < kMostBytes, Unsupported,
                     "the model's functions expand to more than ", kMostCalls, " calls or ",

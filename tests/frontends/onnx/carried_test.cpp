@@ -11,7 +11,7 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
-namespace sparsebit::frontends {
+namespace sparsebit::frontends::carried_test {
 namespace {
 
 using onnx::AttributeProto;
@@ -115,4 +115,4 @@ TEST(OnnxCarried, DomainsOfSubgraphsAreNoted) {
 }
 
 }  // namespace
-}  // namespace sparsebit::frontends
+}  // namespace sparsebit::frontends::carried_test

@@ -6,7 +6,7 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
-namespace sparsebit::frontends {
+namespace sparsebit::frontends::local_functions_test {
 namespace {
 
 using onnx::AttributeProto;
@@ -186,4 +186,4 @@ TEST(OnnxFunctions, SubgraphsAreExpanded) {
 }
 
 }  // namespace
-}  // namespace sparsebit::frontends
+}  // namespace sparsebit::frontends::local_functions_test

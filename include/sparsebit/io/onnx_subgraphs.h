@@ -2,7 +2,7 @@
 
 #include <onnx/onnx_pb.h>
 
-namespace sparsebit::frontends {
+namespace sparsebit::io {
 
 /// Calls `visit` with every graph of an attribute (the branches of If, the body of Loop); not with
 /// those inside of them.
@@ -31,4 +31,4 @@ void for_each_graph(onnx::NodeProto& node, const Visit& visit) {
   }
 }
 
-}  // namespace sparsebit::frontends
+}  // namespace sparsebit::io
