@@ -145,7 +145,7 @@ void run_in_eval_mode(Module& module, const Run& run) {
 
 }  // namespace
 
-void record_shapes(GraphModule& module, std::vector<Value> inputs) {
+Value record_shapes(GraphModule& module, std::vector<Value> inputs) {
   std::unordered_map<const Node*, TensorInfo> seen;
   Interpreter interpreter(module, RunMode::Inference);
   interpreter.add_hook({.before = {}, .after = [&](const Node& node, Value& value) {
@@ -153,11 +153,13 @@ void record_shapes(GraphModule& module, std::vector<Value> inputs) {
                           const at::Tensor& tensor = value.get<at::Tensor>();
                           seen[&node] = {tensor.sizes().vec(), tensor.scalar_type()};
                         }});
-  run_in_eval_mode(module, [&] { interpreter.run(std::move(inputs)); });
+  Value result;
+  run_in_eval_mode(module, [&] { result = interpreter.run(std::move(inputs)); });
   for (Node& node : module.graph().nodes()) {
     const auto it = seen.find(&node);
     node.set_tensor_info(it == seen.end() ? std::nullopt : std::optional(it->second));
   }
+  return result;
 }
 
 }  // namespace sparsebit::fx

@@ -64,7 +64,7 @@ class Interpreter : public Executor {
 };
 
 /// Runs the graph once, in eval mode, and notes on each node the shape and type of the tensor it
-/// gave.
-void record_shapes(GraphModule& module, std::vector<Value> inputs);
+/// gave. Returns what the model gave.
+Value record_shapes(GraphModule& module, std::vector<Value> inputs);
 
 }  // namespace sparsebit::fx
