@@ -45,9 +45,9 @@ bool is_same_layer(const fx::Module& module, const fx::Module& layer,
 
 }  // namespace
 
-GraphBuilder::GraphBuilder(io::ExternalData& external)
+GraphBuilder::GraphBuilder(io::ExternalData& external, std::string type)
     : external_(external),
-      module_(std::make_unique<fx::GraphModule>(std::make_unique<fx::Graph>(), "Model")) {}
+      module_(std::make_unique<fx::GraphModule>(std::make_unique<fx::Graph>(), std::move(type))) {}
 
 void GraphBuilder::define(const std::string& name, Operand operand) {
   if (name.empty()) return;

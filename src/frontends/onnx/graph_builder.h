@@ -22,7 +22,8 @@ namespace sparsebit::frontends {
 /// The graph and module tree that an ONNX model turns into, and what its names stand for.
 class GraphBuilder {
  public:
-  explicit GraphBuilder(io::ExternalData& external);
+  /// @param type  of the module: what the model is called.
+  GraphBuilder(io::ExternalData& external, std::string type);
 
   io::ExternalData& external() { return external_; }
   fx::GraphModule& module() { return *module_; }

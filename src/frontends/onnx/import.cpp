@@ -18,6 +18,8 @@
 #include "sparsebit/fx/ops/operator.h"
 #include "sparsebit/io/onnx_file.h"
 
+#include <algorithm>
+
 namespace sparsebit::frontends {
 namespace {
 
@@ -27,13 +29,27 @@ bool gives_tuple(const std::string& type) {
   return type == "DynamicQuantizeLinear" || type == "Unique";
 }
 
+/// What the file calls its graph, if that can be shown on a line.
+std::string title_of(const onnx::GraphProto& graph) {
+  constexpr size_t kLongest = 100;
+  const std::string& name = graph.name();
+  const bool shown = !name.empty() && name.size() <= kLongest &&
+                     std::none_of(name.begin(), name.end(),
+                                  [](unsigned char c) { return c < ' ' || c >= '\x7f'; });
+  return shown ? name : "Model";
+}
+
 /// Reads one model.
 class Importer {
  public:
   Importer(onnx::ModelProto& model, const OnnxOrigin& origin)
-      : model_(model), name_(origin.name), external_(origin.folder), builder_(external_) {}
+      : model_(model),
+        name_(origin.name),
+        external_(origin.folder),
+        builder_(external_, title_of(model.graph())) {}
 
   std::unique_ptr<fx::GraphModule> run() {
+    report_opset();
     onnx::GraphProto& graph = *model_.mutable_graph();
     constexpr int64_t kAlwaysAllowed = int64_t{64} << 20;
     builder_.set_budget(static_cast<int64_t>(2 * model_.ByteSizeLong()) + kAlwaysAllowed);
@@ -156,6 +172,15 @@ class Importer {
       log_warning("{}: seeds of another random generator are not followed, in nodes: {}", name_,
                   seeds_);
     }
+  }
+
+  /// Old forms are read as far as they are known, and what is not known is carried.
+  void report_opset() const {
+    constexpr int64_t kOldest = 7, kNewest = 22;
+    const int64_t version = OperatorSets(model_.opset_import()).find("").value_or(kOldest);
+    if (version >= kOldest && version <= kNewest) return;
+    log_warning("{}: the file uses operator set {}, and only sets {} to {} are tested", name_,
+                version, kOldest, kNewest);
   }
 
   void read_node(onnx::NodeProto& node) {
