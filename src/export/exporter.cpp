@@ -17,6 +17,17 @@ using fx::Node;
 using fx::Opcode;
 using fx::Value;
 
+/// What a model returns, tuples and dicts flattened, without None.
+void returned_values(const Value& value, std::vector<Value>& leaves) {
+  if (value.is_sequence()) {
+    for (const Value& item : value.items()) returned_values(item, leaves);
+  } else if (value.is<fx::Dict>()) {
+    for (const auto& [key, item] : value.get<fx::Dict>().items) returned_values(item, leaves);
+  } else if (!value.is_none()) {
+    leaves.push_back(value);
+  }
+}
+
 const std::set<std::string, std::less<>>& random_operators() {
   static const std::set<std::string, std::less<>> names = {"rand", "randn", "rand_like",
                                                            "randn_like", "bernoulli"};
@@ -90,9 +101,8 @@ void Exporter::name_values() {
   }
   const Node* output = module_.graph().output_node();
   SPARSEBIT_CHECK(output && !output->args().empty(), InvalidModel, "the graph returns nothing");
-  const Value& returned = output->args()[0];
-  const std::vector<Value> results =
-      returned.is_sequence() ? returned.items() : std::vector<Value>{returned};
+  std::vector<Value> results;
+  returned_values(output->args()[0], results);
   for (size_t i = 0; i < std::min(results.size(), output_names_.size()); ++i) {
     if (!results[i].is_node()) continue;
     const Node& node = results[i].node();
