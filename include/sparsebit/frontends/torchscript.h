@@ -3,6 +3,7 @@
 #include "sparsebit/fx/graph_module.h"
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,6 +18,10 @@ struct TorchScriptOptions {
   /// None, or what a flag is, the answer decides which code the graph has: without its name here,
   /// the input is fixed at its default and is no input of the graph.
   std::vector<std::string> given_inputs = {};
+  /// Types and shapes of inputs, by name; "" stands for the only one. Where the model decides by
+  /// sizes (`if x.size(0) > 1`), these decide, and the graph is right for sizes that would decide
+  /// alike. Sizes that are only computed with stay open.
+  std::map<std::string, fx::TensorInfo> shapes = {};
 };
 
 struct TorchScriptModel {

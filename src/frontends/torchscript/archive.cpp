@@ -1,6 +1,7 @@
 #include "frontends/torchscript/archive.h"
 
 #include "frontends/torchscript/archive_check.h"
+#include "frontends/torchscript/foreign_operators.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/core/mapped_file.h"
@@ -47,8 +48,11 @@ Checksums check_sizes(const std::filesystem::path& path) {
 }
 
 /// What libtorch reads without looking twice.
+///
+/// @param foreign  gets operators of other libraries that code calls.
 void check_record(const std::filesystem::path& path, const std::string& name,
-                  caffe2::serialize::PyTorchStreamReader& reader, const Checksums& checksums) {
+                  caffe2::serialize::PyTorchStreamReader& reader, const Checksums& checksums,
+                  std::vector<std::string>& foreign) {
   const bool is_pickle = name.ends_with(".pkl") || name.ends_with(".debug_pkl");
   const bool is_code = name.starts_with("code/") && name.ends_with(".py");
   if (!is_pickle && !is_code) return;
@@ -59,20 +63,33 @@ void check_record(const std::filesystem::path& path, const std::string& name,
   if (!problem.empty()) {
     fail(ErrorKind::InvalidModel, path, "record '" + name + "' is damaged: " + problem);
   }
+  if (!is_code) return;
+  const std::vector<std::string> found = declare_foreign_operators(bytes);
+  foreign.insert(foreign.end(), found.begin(), found.end());
 }
 
 /// torch.save() writes zip archives too, but only with tensors and pickled Python objects.
-void check_records(const std::filesystem::path& path, const Checksums& checksums) {
-  caffe2::serialize::PyTorchStreamReader reader(path.string());
-  if (!reader.hasRecord("data.pkl"))
+void check_kind(const std::filesystem::path& path, const Checksums& records) {
+  if (!records.contains("data.pkl"))
     fail(ErrorKind::InvalidModel, path,
          "is a zip archive, but not one of torch: it has no data.pkl");
-  if (!reader.hasRecord("constants.pkl"))
+  if (!records.contains("constants.pkl"))
     fail(ErrorKind::InvalidModel, path,
          "has no TorchScript code; it was written by torch.save, not torch.jit.save (make one with "
          "torch.jit.trace or torch.jit.script)");
+  if (!records.contains("version") && !records.contains(".data/version"))
+    fail(ErrorKind::InvalidModel, path, "is damaged: it has no record 'version'");
+}
+
+/// Looks at the records; gives the operators of other libraries that code calls.
+std::vector<std::string> check_records(const std::filesystem::path& path,
+                                       const Checksums& checksums) {
+  check_kind(path, checksums);
+  caffe2::serialize::PyTorchStreamReader reader(path.string());
+  std::vector<std::string> foreign;
   for (const std::string& name : reader.getAllRecords())
-    check_record(path, name, reader, checksums);
+    check_record(path, name, reader, checksums, foreign);
+  return foreign;
 }
 
 void check_tensor(const std::filesystem::path& path, const std::string& name,
@@ -104,16 +121,19 @@ std::string tensor_problem(const at::Tensor& tensor) {
 }
 
 std::string first_line(const std::exception& e) {
-  std::string text = message_of(e);
-  const size_t start = text.find_first_not_of(" \n");
+  const std::string text = message_of(e);
+  size_t start = 0;
+  if (text.starts_with("[enforce fail at ")) start = text.find(']') + 1;  // a line of libtorch's
+  start = text.find_first_not_of(" .\n", start);
   if (start == std::string::npos) return "unknown error";
   return text.substr(start, text.find('\n', start) - start);
 }
 
 torch::jit::Module load_archive(const std::filesystem::path& path) {
   check_magic(path);
+  std::vector<std::string> foreign;
   try {
-    check_records(path, check_sizes(path));
+    foreign = check_records(path, check_sizes(path));
     torch::jit::Module module = torch::jit::load(path.string(), c10::Device(at::kCPU));
     for (const auto& item : module.named_parameters()) check_tensor(path, item.name, item.value);
     for (const auto& item : module.named_buffers()) check_tensor(path, item.name, item.value);
@@ -123,7 +143,12 @@ torch::jit::Module load_archive(const std::filesystem::path& path) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& e) {
-    fail(ErrorKind::InvalidModel, path, "cannot be read: " + first_line(e));
+    if (foreign.empty()) fail(ErrorKind::InvalidModel, path, "cannot be read: " + first_line(e));
+    fail(ErrorKind::Unsupported, path,
+         "calls " + foreign.front() +
+             ", an operator of another library that is not known here, and cannot be read without "
+             "it (" +
+             first_line(e) + "); export the model to ONNX with that library instead");
   }
 }
 

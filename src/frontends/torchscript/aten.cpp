@@ -62,6 +62,9 @@ std::vector<Given> read_arguments(GraphBuilder& builder, const c10::FunctionSche
     given.push_back(
         {argument.name(), named_constant(argument.name(), builder.argument(in[i])), is_default});
   }
+  if (!schema.is_vararg()) return given;
+  for (size_t i = given.size(); i < in.size(); ++i)
+    given.push_back({"", builder.argument(in[i]), false});
   return given;
 }
 
@@ -250,18 +253,24 @@ Value write_generic(GraphBuilder& builder, const jit::Node& node, const std::str
                     const std::vector<Given>& given) {
   const bool makes_tensor =
       !node.outputs().empty() && node.outputs()[0]->type()->kind() == c10::TypeKind::TensorType;
-  if (takes_tensor(node) || makes_tensor) {
+  if (!is_foreign(node) && (takes_tensor(node) || makes_tensor)) {
     if (auto result = write_tensor_operator(builder, name, given)) return *result;
   }
   std::vector<Value> args;
   for (const Given& argument : given) args.push_back(argument.value);
-  if (const std::string* python = python_spelling(name)) return builder.function(*python, args);
+  const std::string* python = is_foreign(node) ? nullptr : python_spelling(name);
+  if (python) return builder.function(*python, args);
   // Not in the vocabulary: kept as it is, so that the model can be looked at; it cannot run.
   std::string target = std::string("torch.ops.") + node.kind().ns().toUnqualString() + "." + name;
   return builder.function(std::move(target), std::move(args));
 }
 
 }  // namespace
+
+bool is_foreign(const jit::Node& node) {
+  const std::string space = node.kind().ns().toUnqualString();
+  return space != "aten" && space != "prim";
+}
 
 const Value* AtenCall::find(std::string_view argument) const {
   for (const auto& [name, value] : args) {
@@ -284,7 +293,9 @@ Data write_operator(GraphBuilder& builder, jit::Node& node, const Data& in) {
   constexpr std::string_view unsafe = "unsafe_";  // views without the checks of autograd
   if (call.name.starts_with(unsafe)) call.name.erase(0, unsafe.size());
   for (const Given& argument : given) call.args.emplace_back(argument.name, argument.value);
-  if (auto done = write_special(builder, call)) return *done;
+  if (!is_foreign(node)) {
+    if (auto done = write_special(builder, call)) return *done;
+  }
   const Value result = write_generic(builder, node, call.name, given);
   if (node.outputs().size() == 1) return {result};
   Data out;

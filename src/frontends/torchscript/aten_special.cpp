@@ -30,6 +30,9 @@ Result slice(GraphBuilder& b, const AtenCall& call) {
   const Value step = bound(call["step"], 1);
   if (start.is_none() && end.is_none() && step.is_none() && call.has("self")) return Data{self};
   const int64_t axis = dim.to_int();
+  constexpr int64_t kMostDimensions = 64;  // more than libtorch has
+  SPARSEBIT_CHECK(axis >= -kMostDimensions && axis < kMostDimensions, InvalidModel,
+                  "a slice of dimension ", axis);
   const Value part = fx::Slice(start, end, step);
   if (axis == 0) return Data{b.getitem(self, part)};
   std::vector<Value> index;
@@ -227,11 +230,12 @@ Result native_attention(GraphBuilder& b, const AtenCall& call) {
   return Data{b.getitem(both, 0), b.getitem(both, 1)};
 }
 
-Result scalar_tensor(GraphBuilder& b, const AtenCall& call) {
+/// A tensor of numbers; whether it wants gradients means nothing to a constant.
+Result new_tensor(GraphBuilder& b, const AtenCall& call) {
   Kwargs kwargs;
   add_unless(kwargs, "dtype", call["dtype"], {});
   add_unless(kwargs, "device", call["device"], {});
-  return Data{b.function("torch.tensor", {call["s"]}, kwargs)};
+  return Data{b.function("torch.tensor", {call.args.at(0).second}, kwargs)};
 }
 
 const std::map<std::string, Rule>& rules() {
@@ -290,7 +294,8 @@ const std::map<std::string, Rule>& rules() {
       {"alias", same},
       {"split", split},
       {"split_with_sizes", split},
-      {"scalar_tensor", scalar_tensor},
+      {"scalar_tensor", new_tensor},
+      {"tensor", new_tensor},
   };
   return all;
 }

@@ -8,6 +8,7 @@ using fx::Value;
 
 Value GraphBuilder::create(fx::Opcode op, std::string target, std::vector<Value> args,
                            fx::Kwargs kwargs) {
+  source_.budget().spend(kStepsPerNode);
   for (Value& arg : args) arg = argument(arg);
   for (auto& [name, value] : kwargs) value = argument(value);
   fx::Node& node = graph_->create_node(op, std::move(target), std::move(args), std::move(kwargs));

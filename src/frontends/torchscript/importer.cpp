@@ -2,6 +2,7 @@
 #include "frontends/torchscript/interpreter.h"
 #include "frontends/torchscript/leaf.h"
 #include "frontends/torchscript/opaque_module.h"
+#include "frontends/torchscript/output_names.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/glob.h"
 #include "sparsebit/core/near_match.h"
@@ -161,20 +162,41 @@ void check_given(const torch::jit::Module& model, const std::vector<std::string>
   }
 }
 
+/// The given shapes of inputs that are tensors.
+std::map<std::string, fx::TensorInfo> tensor_shapes(const torch::jit::Module& model,
+                                                    const TorchScriptOptions& options) {
+  std::map<std::string, fx::TensorInfo> shapes;
+  const auto& arguments = model.get_method("forward").function().getSchema().arguments();
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    c10::TypePtr type = arguments[i].type();
+    if (const auto optional = type->cast<c10::OptionalType>()) type = optional->getElementType();
+    auto found = options.shapes.find(arguments[i].name());
+    if (found == options.shapes.end() && arguments.size() == 2) found = options.shapes.find("");
+    if (found == options.shapes.end() || type->kind() != c10::TypeKind::TensorType) continue;
+    shapes.emplace(arguments[i].name(), found->second);
+  }
+  return shapes;
+}
+
 TorchScriptModel build(const torch::jit::Module& model, const TorchScriptOptions& options,
-                       const std::set<std::string>& fixed) {
-  SourceModel source(model);
+                       const std::set<std::string>& fixed, Budget& budget) {
+  SourceModel source(model, budget);
   Leaves leaves(source, options.skip);
   GraphBuilder builder(source);
+  ExampleSizes sizes(builder.graph(), source.root(), tensor_shapes(model, options));
   Interpreter interpreter(builder, leaves);
+  interpreter.sizes = &sizes;
   Data inputs =
       make_inputs(model, builder, fixed, options.given_inputs, interpreter.fixable_inputs);
-  const Datum result =
-      interpreter.run_function(model.get_method("forward").function(), std::move(inputs));
+  torch::jit::Function& forward = model.get_method("forward").function();
+  const Datum result = interpreter.run_function(forward, std::move(inputs));
+  const c10::TypePtr type = forward.getSchema().returns().at(0).type();
+  std::vector<std::string> names = output_names(result, type, builder.graph());
   builder.graph().output(builder.argument(result));
   TorchScriptModel imported;
   imported.module = std::make_unique<fx::GraphModule>(source.root(), builder.take_graph(),
                                                       last_part(class_name(model)));
+  imported.module->set_output_names(std::move(names));
   fx::eliminate_dead_code(*imported.module);
   imported.unmatched_patterns = leaves.unmatched_patterns();
   return imported;
@@ -186,9 +208,10 @@ TorchScriptModel import_model(const torch::jit::Module& model, const TorchScript
   check_given(model, options.given_inputs);
   // An input turns out to decide something only when the code asks: then all starts anew with it.
   std::set<std::string> fixed;
+  Budget budget;
   for (;;) {
     try {
-      return build(model, options, fixed);
+      return build(model, options, fixed, budget);
     } catch (const InputDecides& decides) {
       fixed.insert(decides.input);
     }

@@ -43,6 +43,42 @@ std::string one_line(const Error& error) {
   return text;
 }
 
+/// Characters of texts and numbers that may say how many more there will be.
+int64_t text_cost(const Data& in) {
+  int64_t characters = 0, largest = 0;
+  bool has_text = false;
+  for (const Datum& datum : in) {
+    if (const Data* items = datum.items()) {
+      const int64_t inside = text_cost(*items);
+      has_text |= inside > 0;
+      characters += inside + static_cast<int64_t>(items->size());
+    } else if (datum.is_value() && datum.value().is_string()) {
+      has_text = true;
+      characters += 1 + static_cast<int64_t>(datum.value().string().size());
+    } else if (datum.is_value() && datum.value().is_int()) {
+      largest = std::max(largest, datum.value().to_int());
+    }
+  }
+  return has_text ? characters + largest : 0;
+}
+
+/// Python's functions on texts make long ones of short ones: ljust, replace, join.
+void check_text(const Data& in) {
+  constexpr int64_t kMost = 1 << 13;
+  SPARSEBIT_CHECK(text_cost(in) <= kMost, Unsupported, "a text is computed of more than ", kMost,
+                  " characters");
+}
+
+[[noreturn]] void fail_unknown(const Datum& datum, const char* what) {
+  const bool by_sizes = datum.is_node() && looks_decided_by_sizes(datum.value().node());
+  throw Error(ErrorKind::DataDependent,
+              c10::str(what, by_sizes ? " depends on the sizes of the inputs; tell them (--shape "
+                                        "NAME=1x3x224x224), or trace the model instead of "
+                                        "scripting it"
+                                      : " depends on data, which is known only when the model "
+                                        "runs"));
+}
+
 /// Functions whose answer depends on how the program is run, and what it is here.
 std::optional<Value> answer_about_environment(const jit::Node& node) {
   const std::string name = node.kind().toUnqualString();
@@ -105,10 +141,14 @@ void Interpreter::rethrow_located(const jit::Node& node, const Error& error) {
 }
 
 void Interpreter::run_node(jit::Node& node, Env& env) {
+  builder_.source().budget().spend(1);
   if (node.kind() == c10::prim::If) return run_if(node, env);
   if (node.kind() == c10::prim::Loop) return run_loop(node, env);
   Data in;
-  for (const jit::Value* input : node.inputs()) in.push_back(env[input]);
+  for (const jit::Value* input : node.inputs()) {
+    in.push_back(env[input]);
+    builder_.source().budget().spend_on(in.back());
+  }
   Data out;
   if (node.kind() == c10::prim::CallMethod) {
     out = {call_method(node, in)};
@@ -121,10 +161,17 @@ void Interpreter::run_node(jit::Node& node, Env& env) {
   }
   SPARSEBIT_CHECK(out.size() == node.outputs().size(), Internal, node.kind().toQualString(),
                   " gave ", out.size(), " results instead of ", node.outputs().size());
-  for (size_t i = 0; i < out.size(); ++i) env[node.outputs()[i]] = std::move(out[i]);
+  for (size_t i = 0; i < out.size(); ++i) {
+    // A list that an operator only changed was paid for as its input.
+    const bool same = out[i].is<ListRef>() && !in.empty() && in[0].is<ListRef>() &&
+                      in[0].get<ListRef>().items == out[i].get<ListRef>().items;
+    if (!same) builder_.source().budget().spend_on(out[i]);
+    env[node.outputs()[i]] = std::move(out[i]);
+  }
 }
 
 std::optional<Data> Interpreter::run_builtin(jit::Node& node, const Data& in) {
+  if (is_foreign(node)) return std::nullopt;
   if (auto answer = answer_about_environment(node)) return Data{*answer};
   if (auto done = run_prim(*this, node, in)) return done;
   if (auto done = run_container(*this, node, in)) return done;
@@ -154,6 +201,7 @@ std::optional<Data> Interpreter::evaluate(jit::Node& node, const Data& in) {
     if (parameter && !form_only) return std::nullopt;
     stack.push_back(to_ivalue(in[i], node.inputs()[i]->type()));
   }
+  check_text(in);
   if (node.schema().is_vararg()) stack.push_back(static_cast<int64_t>(in.size()));
   node.getOperation()(stack);
   Data out;
@@ -168,15 +216,20 @@ std::optional<bool> Interpreter::known_condition(const Datum& datum) const {
   return value.to_bool();
 }
 
+Datum Interpreter::settled(const Datum& datum) const {
+  if (!sizes || !datum.is_node()) return datum;
+  const std::optional<Value> value = sizes->value_of(datum.value().node());
+  return value ? Datum(*value) : datum;
+}
+
 bool Interpreter::condition(const Datum& datum, const char* what) {
-  if (const auto known = known_condition(datum)) return *known;
+  if (const auto known = known_condition(settled(datum))) return *known;
   if (datum.is_node()) {
     const auto found =
         std::find(fixable_inputs.begin(), fixable_inputs.end(), &datum.value().node());
     if (found != fixable_inputs.end()) throw InputDecides{(*found)->target()};
   }
-  throw Error(ErrorKind::DataDependent,
-              c10::str(what, " depends on data, which is known only when the model runs"));
+  fail_unknown(datum, what);
 }
 
 void Interpreter::run_if(jit::Node& node, Env& env) {
@@ -194,10 +247,8 @@ void Interpreter::run_if(jit::Node& node, Env& env) {
 }
 
 void Interpreter::run_loop(jit::Node& node, Env& env) {
-  const Datum& count = env[node.inputs()[0]];
-  SPARSEBIT_CHECK(count.is_known() && count.is_value(), DataDependent,
-                  "the number of turns of a loop depends on data, which is known only when the "
-                  "model runs");
+  const Datum count = settled(env[node.inputs()[0]]);
+  if (!count.is_known() || !count.is_value()) fail_unknown(count, "the number of turns of a loop");
   const int64_t most = count.value().to_int();
   bool more = condition(env[node.inputs()[1]], "a loop");
   jit::Block& body = *node.blocks()[0];

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "frontends/torchscript/builder.h"
+#include "frontends/torchscript/example_sizes.h"
 
 #include <torch/csrc/jit/ir/ir.h>
 
@@ -42,6 +43,12 @@ class Interpreter {
   /// Names of placeholders that may still be fixed at their default.
   std::vector<const fx::Node*> fixable_inputs;
 
+  /// Knows what follows from the sizes of the inputs; null when nobody does.
+  ExampleSizes* sizes = nullptr;
+
+  /// The datum, or its value when that follows from the inputs' sizes.
+  Datum settled(const Datum& datum) const;
+
  private:
   using Env = std::unordered_map<const torch::jit::Value*, Datum>;
 
@@ -69,6 +76,8 @@ class Interpreter {
 std::optional<Data> run_prim(Interpreter& interpreter, torch::jit::Node& node, const Data& in);
 /// Lists and dicts that contain nodes, and what changes a list or dict. containers.cpp.
 std::optional<Data> run_container(Interpreter& interpreter, torch::jit::Node& node, const Data& in);
+/// Whether it is an operator of another library, whose name says nothing about what it does.
+bool is_foreign(const torch::jit::Node& node);
 /// Everything else, as a node of the graph. aten.cpp.
 Data write_operator(GraphBuilder& builder, torch::jit::Node& node, const Data& in);
 /// A function of torch.nn.functional or torchvision that the operator table has; nothing when it

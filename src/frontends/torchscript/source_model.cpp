@@ -40,7 +40,8 @@ std::string class_name(const torch::jit::Module& module) {
 
 std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
 
-SourceModel::SourceModel(torch::jit::Module model) : model_(std::move(model)) {
+SourceModel::SourceModel(torch::jit::Module model, Budget& budget)
+    : model_(std::move(model)), budget_(budget) {
   root_ = mirror(model_, "");
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "frontends/torchscript/budget.h"
 #include "sparsebit/fx/module.h"
 
 #include <torch/csrc/jit/api/module.h>
@@ -19,9 +20,11 @@ using ObjectPtr = c10::intrusive_ptr<c10::ivalue::Object>;
 /// one here, also where scripting or loading made two objects of them.
 class SourceModel {
  public:
-  explicit SourceModel(torch::jit::Module model);
+  /// @param budget  of the import, which outlives this object.
+  SourceModel(torch::jit::Module model, Budget& budget);
 
   const torch::jit::Module& model() const { return model_; }
+  Budget& budget() { return budget_; }
   /// Modules of plain type with the parameters, buffers and modes of the file. Leaves replace them
   /// at their paths as they are called.
   fx::Module& root() { return *root_; }
@@ -45,6 +48,7 @@ class SourceModel {
   at::Tensor register_tensor(const at::Tensor& tensor, const std::string& path);
 
   torch::jit::Module model_;
+  Budget& budget_;
   std::unordered_map<const void*, std::string> module_paths_;
   std::unordered_map<const void*, fx::ModulePtr> mirrors_;
   std::unordered_map<std::string, ObjectPtr> by_signature_;

@@ -94,6 +94,14 @@ double import_difference(const std::filesystem::path& path, const TorchScriptOpt
   return difference(imported.module->invoke(as_values(copies)), expected);
 }
 
+std::string scripted(const std::filesystem::path& folder, const std::string& code) {
+  torch::jit::Module module("Scripted");
+  module.define(code);
+  std::string path = (folder / "scripted.pt").string();
+  module.save(path);
+  return path;
+}
+
 size_t count_nodes(const fx::GraphModule& module, fx::Opcode op, const std::string& target) {
   size_t count = 0;
   for (const fx::Node& node : module.graph().nodes())

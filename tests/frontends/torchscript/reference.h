@@ -34,6 +34,9 @@ double difference(const fx::Value& a, const fx::Value& b);
 /// for both.
 double import_difference(const std::filesystem::path& path, const TorchScriptOptions& options = {});
 
+/// Saves a scripted model whose `forward` is `code`, in a folder that outlives it.
+std::string scripted(const std::filesystem::path& folder, const std::string& code);
+
 /// How many nodes have this opcode and target.
 size_t count_nodes(const fx::GraphModule& module, fx::Opcode op, const std::string& target);
 

@@ -1,0 +1,41 @@
+#include "frontends/torchscript/budget.h"
+
+#include "sparsebit/core/error.h"
+
+namespace sparsebit::frontends::torchscript {
+namespace {
+
+/// Items in a collection and what is in it, but no more than `most`: a list may contain another
+/// one many times, on every level.
+int64_t count_items(const Datum& datum, int64_t most) {
+  int64_t count = 1;
+  if (const Data* items = datum.items()) {
+    for (const Datum& item : *items) {
+      if (count >= most) break;
+      count += count_items(item, most - count);
+    }
+  } else if (datum.is<DictRef>()) {
+    for (const auto& [key, item] : *datum.get<DictRef>().items) {
+      if (count >= most) break;
+      count += count_items(item, most - count);
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+void Budget::spend(int64_t steps) {
+  left_ -= steps;
+  SPARSEBIT_CHECK(left_ >= 0, Unsupported,
+                  "the model's code takes too many steps to read; a loop in it runs too often, or "
+                  "a list grows too long");
+}
+
+void Budget::spend_on(const Datum& datum) {
+  constexpr int64_t kItemsPerStep = 4;
+  const int64_t most = (left_ + 1) * kItemsPerStep;
+  spend(count_items(datum, most) / kItemsPerStep);
+}
+
+}  // namespace sparsebit::frontends::torchscript

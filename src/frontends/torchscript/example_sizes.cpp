@@ -1,0 +1,165 @@
+#include "frontends/torchscript/example_sizes.h"
+
+#include "sparsebit/fx/call.h"
+#include "sparsebit/fx/resolve.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+#include <set>
+
+namespace sparsebit::frontends::torchscript {
+namespace {
+
+using fx::Value;
+
+/// Questions about a tensor that its elements have no part in.
+bool asks_for_form(const fx::Node& node) {
+  static const std::set<std::string> all = {"size",       "dim",      "ndimension",
+                                            "numel",      "nelement", "is_floating_point",
+                                            "is_complex", "len",      "getattr"};
+  const std::string& target = node.target();
+  return all.contains(target.substr(target.rfind('.') + 1));
+}
+
+bool has_tensor(const Value& value) {
+  if (value.is_sequence())
+    return std::any_of(value.items().begin(), value.items().end(), has_tensor);
+  if (value.is<fx::Dict>()) {
+    const auto& items = value.get<fx::Dict>().items;
+    return std::any_of(items.begin(), items.end(),
+                       [](const auto& item) { return has_tensor(item.second); });
+  }
+  return value.is_tensor();
+}
+
+bool has_mask(const Value& value) {
+  if (value.is_sequence()) return std::any_of(value.items().begin(), value.items().end(), has_mask);
+  return value.is_tensor() &&
+         (value.tensor().scalar_type() == at::kBool || value.tensor().scalar_type() == at::kByte);
+}
+
+/// Results whose shape depends on elements.
+bool has_shape_from_data(const fx::Node& node, const std::vector<Value>& args) {
+  static const std::set<std::string> always = {"nonzero",  "argwhere", "masked_select",
+                                               "unique",   "_unique2", "unique_consecutive",
+                                               "bincount", "nms",      "histc"};
+  const std::string name = node.target().substr(node.target().rfind('.') + 1);
+  if (always.contains(name)) return true;
+  if (name == "where") return args.size() < 2;
+  if (name == "getitem" || name == "index") return args.size() > 1 && has_mask(args[1]);
+  return name == "repeat_interleave" && args.size() > 1 && has_tensor(args[1]);
+}
+
+/// The same type and shape in hardly any memory.
+Value hollow(const Value& value) {
+  if (value.is_tensor()) {
+    const at::Tensor& tensor = value.tensor();
+    if (tensor.layout() != at::kStrided) return tensor.clone();
+    return at::zeros({}, tensor.options()).expand(tensor.sizes());
+  }
+  if (!value.is_sequence()) return value;
+  std::vector<Value> items;
+  for (const Value& item : value.items()) items.push_back(hollow(item));
+  return value.is<fx::List>() ? Value(fx::List(std::move(items)))
+                              : Value(fx::Tuple(std::move(items)));
+}
+
+/// Calls a module as in eval mode, so that no statistics move.
+Value call_in_eval_mode(fx::Module& module, const std::vector<Value>& args,
+                        const fx::Kwargs& kwargs) {
+  const fx::ModulePtr copy = module.is_training() ? module.clone() : nullptr;
+  if (!copy) return module.invoke(args, kwargs);
+  copy->eval();
+  return copy->invoke(args, kwargs);
+}
+
+}  // namespace
+
+std::optional<Value> ExampleSizes::value_of(const fx::Node& node) {
+  if (shapes_.empty()) return {};
+  run_on();
+  const auto found = known_.find(&node);
+  if (found == known_.end() || !found->second.by_sizes) return {};
+  return has_tensor(*found->second.value) ? std::nullopt : found->second.value;
+}
+
+/// Runs the nodes that were added since the last time.
+void ExampleSizes::run_on() {
+  const c10::InferenceMode inference;
+  auto next = last_ ? std::next(*last_) : graph_.nodes().begin();
+  for (; next != graph_.nodes().end(); ++next) {
+    known_[&*next] = run(*next);
+    last_ = next;
+  }
+}
+
+std::optional<Value> ExampleSizes::example(const fx::Node& input) const {
+  const auto found = shapes_.find(input.target());
+  if (found == shapes_.end()) return {};
+  return Value(at::zeros({}, found->second.dtype).expand(found->second.shape));
+}
+
+ExampleSizes::Known ExampleSizes::run(const fx::Node& node) {
+  Known result;
+  try {
+    result.value = node.op() == fx::Opcode::Placeholder ? example(node) : execute(node);
+  } catch (const std::exception&) {
+    return {};  // what needs it is not known then, which is an error of its own
+  }
+  if (!result.value) return {};
+  result.by_sizes = decided_by_sizes(node, *result.value);
+  result.value = hollow(*result.value);
+  return result;
+}
+
+std::optional<Value> ExampleSizes::execute(const fx::Node& node) {
+  if (node.op() == fx::Opcode::GetAttr) {
+    const at::Tensor* tensor = root_.find_tensor(node.target());
+    return tensor ? std::optional(Value(tensor->detach())) : std::nullopt;
+  }
+  for (const fx::Node* input : node.inputs()) {
+    if (!known_[input].value) return {};
+  }
+  const bool writes = fx::mutates_input(node, root_);
+  const auto given = [&](fx::Node& input) {
+    const Value& value = *known_[&input].value;
+    return writes && value.is_tensor() ? Value(value.tensor().clone(at::MemoryFormat::Contiguous))
+                                       : value;
+  };
+  auto [args, kwargs] = node.map_arguments(given);
+  if (node.op() == fx::Opcode::CallFunction) return fx::call_function(node.target(), args, kwargs);
+  if (node.op() == fx::Opcode::CallMethod) return fx::call_method(node.target(), args, kwargs);
+  const fx::ModulePtr module = root_.find_module(node.target());
+  return module ? std::optional(call_in_eval_mode(*module, args, kwargs)) : std::nullopt;
+}
+
+bool ExampleSizes::decided_by_sizes(const fx::Node& node, const Value& value) const {
+  if (node.op() == fx::Opcode::Placeholder || node.op() == fx::Opcode::GetAttr)
+    return value.is_tensor();
+  bool from_tensors = false;
+  for (const fx::Node* input : node.inputs()) {
+    const Known& known = known_.at(input);
+    if (!known.by_sizes) return false;
+    from_tensors |= has_tensor(*known.value);
+  }
+  if (!has_tensor(value)) return !from_tensors || asks_for_form(node);
+  std::vector<Value> args;
+  for (const Value& arg : node.args())
+    args.push_back(arg.map_nodes([&](fx::Node& input) { return *known_.at(&input).value; }));
+  return !has_shape_from_data(node, args);
+}
+
+bool looks_decided_by_sizes(const fx::Node& node) {
+  const bool of_input = !node.inputs().empty() && node.inputs()[0]->op() == fx::Opcode::Placeholder;
+  const bool length_of_list = node.target() == "len" && of_input;  // tensors are rarely asked so
+  if (asks_for_form(node)) return !length_of_list;
+  const bool computed =
+      node.op() == fx::Opcode::CallFunction || node.op() == fx::Opcode::CallMethod;
+  return computed && !node.inputs().empty() &&
+         std::all_of(node.inputs().begin(), node.inputs().end(),
+                     [](const fx::Node* input) { return looks_decided_by_sizes(*input); });
+}
+
+}  // namespace sparsebit::frontends::torchscript

@@ -1,0 +1,103 @@
+// Models that decide by the sizes of their inputs.
+
+#include "core/temp_dir.h"
+#include "frontends/torchscript/reference.h"
+#include "sparsebit/core/error.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sparsebit::frontends::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// As Swin does: pads, and shifts only where there is more than one window.
+constexpr const char* kWindows = R"(
+def forward(self, x):
+    y = torch.relu(x)
+    pad = (4 - y.size(1) % 4) % 4
+    if pad > 0:
+        y = torch.constant_pad_nd(y, [0, pad])
+    if y.numel() > 8:
+        y = torch.roll(y, 1, 1)
+    for i in range(y.size(0)):
+        y = y + i
+    return y
+)";
+
+TorchScriptOptions shaped(std::vector<int64_t> shape, const char* name = "x") {
+  return {.shapes = {{name, {std::move(shape), at::kFloat}}}};
+}
+
+class ExampleSizes : public ::testing::Test {
+ protected:
+  /// Of the imported graph and libtorch, on an input of this shape.
+  double difference_for(const std::string& path, const std::vector<int64_t>& shape) {
+    const TorchScriptModel imported = import_torchscript(path, shaped(shape));
+    Reference reference = load_reference(path);
+    reference.inputs = {at::randn(shape)};
+    return difference(imported.module->invoke(as_values(reference.inputs)), reference.run());
+  }
+
+  test::TempDir folder_;
+};
+
+TEST_F(ExampleSizes, Decide) {
+  const std::string path = scripted(folder_.path(), kWindows);
+  for (const std::vector<int64_t>& shape :
+       std::vector<std::vector<int64_t>>{{2, 4}, {2, 5}, {3, 8}, {1, 3}, {0, 4}}) {
+    EXPECT_EQ(difference_for(path, shape), 0) << at::IntArrayRef(shape);
+  }
+  const TorchScriptModel small = import_torchscript(path, shaped({2, 4}));
+  EXPECT_EQ(count_nodes(*small.module, fx::Opcode::CallFunction, "torch.roll"), 0u);
+  const TorchScriptModel large = import_torchscript(path, shaped({3, 8}));
+  EXPECT_EQ(count_nodes(*large.module, fx::Opcode::CallFunction, "torch.roll"), 1u);
+}
+
+TEST_F(ExampleSizes, OfTheOnlyInputNeedNoName) {
+  const std::string path = scripted(folder_.path(), kWindows);
+  EXPECT_NO_THROW(import_torchscript(path, shaped({2, 4}, "")));
+}
+
+TEST_F(ExampleSizes, ThatDecideNothingStayOpen) {
+  const std::string path = scripted(folder_.path(),
+                                    "def forward(self, x):\n  if x.size(1) > 2:\n    x = x + 1\n  "
+                                    "return x.reshape(x.size(0), -1)\n");
+  const TorchScriptModel imported = import_torchscript(path, shaped({2, 3, 4}));
+  const fx::Value result = imported.module->invoke(std::vector<fx::Value>{at::zeros({5, 3, 2})});
+  EXPECT_EQ(result.tensor().sizes(), (std::vector<int64_t>{5, 6}));
+}
+
+TEST_F(ExampleSizes, ThatAreNotGivenAreAskedFor) {
+  const std::string path = scripted(folder_.path(), kWindows);
+  EXPECT_THAT(import_error(path),
+              HasSubstr("an if depends on the sizes of the inputs; tell them (--shape "
+                        "NAME=1x3x224x224), or trace the model instead of scripting it"));
+}
+
+/// Elements of the example are made up, so nothing may follow from them.
+TEST_F(ExampleSizes, AnswerNothingAboutData) {
+  for (const char* condition : {"bool(x.sum() > 0)", "x.nonzero().size(0) > 1",
+                                "x[x > 0].numel() > 1", "int(x.max()) + x.size(0) > 1",
+                                "torch._unique2(x)[0].size(0) > 1", "x[0, 0].item() > 1.0"}) {
+    const std::string path =
+        scripted(folder_.path(), std::string("def forward(self, x):\n  if ") + condition +
+                                     ":\n    x = x + 1\n  return x\n");
+    EXPECT_THAT(import_error(path, shaped({2, 4})), HasSubstr("an if depends on")) << condition;
+  }
+}
+
+TEST_F(ExampleSizes, LeaveTheModelAlone) {
+  const std::filesystem::path path = fixture("convnet.train.scripted");
+  const TorchScriptModel plain = import_torchscript(path);
+  const TorchScriptModel shaped_one = import_torchscript(path, shaped({2, 3, 16, 16}, ""));
+  const at::Tensor* before = plain.module->find_tensor("bn1.running_mean");
+  const at::Tensor* after = shaped_one.module->find_tensor("bn1.running_mean");
+  ASSERT_TRUE(before && after);
+  EXPECT_TRUE(at::equal(*before, *after));
+}
+
+}  // namespace
+}  // namespace sparsebit::frontends::testing
