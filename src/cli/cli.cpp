@@ -1,23 +1,29 @@
 #include "sparsebit/cli/cli.h"
 
 #include "cli/commands.h"
-#include "sparsebit/core/error_context.h"
+#include "cli/error_text.h"
+#include "cli/usage_error.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/near_match.h"
 
 #include <algorithm>
+#include <span>
+#include <sstream>
 
 namespace sparsebit::cli {
 namespace {
 
 constexpr int kSuccess = 0, kFailure = 1, kBadUsage = 2;
 
+using Arguments = std::span<const char* const>;
+
 /// Sends log messages to the command's error stream while it is alive.
 class LogToStream {
  public:
-  explicit LogToStream(std::ostream& err) {
-    set_log_sink([&err](LogLevel level, std::string_view text) {
-      err << (level == LogLevel::Warning ? "warning: " : "") << text << '\n';
+  LogToStream(std::ostream& err, Arguments arguments) {
+    set_log_sink([&err, arguments](LogLevel level, std::string_view text) {
+      err << (level == LogLevel::Warning ? "warning: " : "")
+          << on_one_line(std::string(text), arguments) << '\n';
     });
   }
   ~LogToStream() { set_log_sink({}); }
@@ -33,15 +39,23 @@ bool is_unknown_command(CLI::App& app, const std::string& word, std::ostream& er
   }
   const bool is_known = std::find(known.begin(), known.end(), word) != known.end();
   if (word.starts_with("-") || is_known) return false;
-  err << "error: unknown command '" << word << "'" << did_you_mean(word, known)
-      << "\nRun 'sparsebit --help' for the commands.\n";
+  err << "error: unknown command '" << on_one_line(word, std::vector<const char*>{word.c_str()})
+      << "'" << did_you_mean(word, known) << "\nRun 'sparsebit --help' for the commands.\n";
   return true;
+}
+
+void check_written(std::ostream& out) {
+  out.flush();
+  SPARSEBIT_CHECK(out, Io, "the output could not be written");
 }
 
 int parse_and_run(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
   CLI::App app{"Quantize, prune and deploy neural networks.", "sparsebit"};
   app.set_version_flag("--version", "sparsebit " SPARSEBIT_VERSION);
   app.require_subcommand(1);
+  app.failure_message([](const CLI::App*, const CLI::Error& e) {
+    return std::string("error: ") + e.what() + "\nRun with --help for more information.\n";
+  });
   app.footer(
       "Examples:\n  sparsebit inspect zoo:resnet18\n  sparsebit run model.onnx --input x=in.npy\n"
       "  sparsebit convert model.pt -o model.onnx\n\n'sparsebit COMMAND --help' tells more.");
@@ -52,21 +66,28 @@ int parse_and_run(int argc, const char* const* argv, std::ostream& out, std::ost
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e, out, err) == 0 ? kSuccess : kBadUsage;
+    std::ostringstream text;
+    const bool good = app.exit(e, out, text) == 0;
+    check_written(out);
+    err << on_one_line(text.str(), {argv, static_cast<size_t>(argc)});
+    return good ? kSuccess : kBadUsage;
   }
-  out.flush();
-  SPARSEBIT_CHECK(out, Io, "the output could not be written");
+  check_written(out);
   return kSuccess;
 }
 
 }  // namespace
 
 int run(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
-  const LogToStream log(err);
+  const Arguments arguments(argv, static_cast<size_t>(argc));
+  const LogToStream log(err, arguments);
   try {
     return parse_and_run(argc, argv, out, err);
+  } catch (const UsageError& e) {
+    err << "error: " << on_one_line(e.what(), arguments) << '\n';
+    return kBadUsage;
   } catch (const std::exception& e) {
-    err << "error: " << message_of(e) << '\n';
+    err << "error: " << on_one_line(error_text(e), arguments) << '\n';
   } catch (...) {
     err << "error: an unknown exception\n";
   }

@@ -20,6 +20,8 @@ std::string whole_number(const std::string& text) {
 
 }  // namespace
 
+std::string not_empty(const std::string& text) { return text.empty() ? "the name is empty" : ""; }
+
 void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("--threads", options.threads, "Threads for computation (0 = all cores)")
       ->check(CLI::Range(0, 1024))

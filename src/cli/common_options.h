@@ -15,6 +15,9 @@ struct CommonOptions {
   bool quiet = false;
 };
 
+/// A check for options that name something: CLI11 itself takes an empty text.
+std::string not_empty(const std::string& text);
+
 void add_common_options(CLI::App& command, CommonOptions& options);
 /// Declares --skip, see ModelOptions.
 void add_skip_option(CLI::App& command, std::vector<std::string>& patterns);

@@ -1,9 +1,9 @@
 #include "cli/commands.h"
 #include "cli/common_options.h"
+#include "cli/dynamic_axes.h"
 #include "cli/model_inputs.h"
 #include "cli/model_source.h"
 #include "cli/model_summary.h"
-#include "cli/shape_text.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/mapped_file.h"
@@ -29,23 +29,6 @@ struct ConvertOptions {
   bool json = false;
   CommonOptions common;
 };
-
-using DynamicAxes = std::map<std::string, std::map<int64_t, std::string>>;
-
-/// `NAME:0=batch`; the name may contain ':' and '='.
-void add_dynamic_axis(const std::string& text, const fx::GraphModule& module, DynamicAxes& axes) {
-  const size_t equals = text.rfind('=');
-  const size_t colon = equals == std::string::npos ? equals : text.rfind(':', equals);
-  const bool whole = colon != std::string::npos && colon > 0 && equals + 1 < text.size();
-  const std::optional<int64_t> dim =
-      whole ? parse_number(std::string_view(text).substr(colon + 1, equals - colon - 1))
-            : std::nullopt;
-  SPARSEBIT_CHECK(dim && *dim >= 0, InvalidArgument, "--dynamic ", text,
-                  ": expected NAME:DIMENSION=SYMBOL, such as x:0=batch");
-  const std::string name = text.substr(0, colon);
-  check_input(module, name);
-  axes[name][*dim] = text.substr(equals + 1);
-}
 
 /// What was written, read back from the file itself.
 struct Written {
@@ -110,20 +93,29 @@ void check_target(const ConvertOptions& options) {
   }
 }
 
+/// Where sizes are left open, the exporter tries others; those that the user gave come first.
+std::vector<fx::Value> example_inputs(const LoadedModel& model,
+                                      const std::vector<DynamicAxis>& dynamic, uint64_t seed) {
+  if (dynamic.empty() || !model.example_inputs.empty()) return model.example_inputs;
+  return inputs_of_fixed_shape(model, seed).value_or(std::vector<fx::Value>());
+}
+
 void convert(const ConvertOptions& options, std::ostream& out) {
   apply(options.common);
+  const std::vector<DynamicAxis> dynamic = parse_dynamic(options.dynamic);
+  const ModelOptions model_options{.given_inputs = named_inputs(options.inputs),
+                                   .shapes = known_shapes(options.inputs),
+                                   .seed = options.common.seed};
   check_target(options);
-  LoadedModel model = load_model(
-      options.model, {.given_inputs = named_inputs(options.inputs), .seed = options.common.seed});
+  LoadedModel model = load_model(options.model, model_options);
   apply_shapes(model, options.inputs);
-  exports::OnnxExportOptions export_options{.opset = options.opset};
-  for (const std::string& text : options.dynamic) {
-    add_dynamic_axis(text, *model.module, export_options.dynamic_axes);
-  }
+  check_dynamic(dynamic, model);
   check_shapes_known(model);
-  export_options.inputs = model.example_inputs;
+  check_memory(model);
+  exports::OnnxExportOptions export_options{.opset = options.opset};
+  export_options.inputs = example_inputs(model, dynamic, options.common.seed);
   model.module->eval();
-  exports::export_onnx(*model.module, options.output, export_options);
+  export_with_dynamic(model, dynamic, options.output, export_options);
   out << report(options, *model.module);
 }
 
@@ -132,8 +124,10 @@ void convert(const ConvertOptions& options, std::ostream& out) {
 void add_convert_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<ConvertOptions>();
   CLI::App* cmd = app.add_subcommand("convert", "Write a model as ONNX");
-  cmd->add_option("model", options->model, kModelHelp)->required();
-  cmd->add_option("-o,--output", options->output, "ONNX file to write")->required();
+  cmd->add_option("model", options->model, kModelHelp)->required()->check(not_empty);
+  cmd->add_option("-o,--output", options->output, "ONNX file to write")
+      ->required()
+      ->check(not_empty);
   cmd->add_option("--opset", options->opset, "Operator set to write")
       ->check(CLI::Range(exports::kOldestOpset, exports::kNewestOpset))
       ->capture_default_str();

@@ -1,10 +1,12 @@
 #include "cli/commands.h"
 #include "cli/common_options.h"
+#include "cli/error_text.h"
 #include "cli/model_inputs.h"
+#include "cli/model_signature.h"
 #include "cli/model_source.h"
 #include "cli/model_summary.h"
+#include "cli/usage_error.h"
 
-#include "sparsebit/core/error.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/fx/interpreter.h"
 #include "sparsebit/fx/printer.h"
@@ -28,7 +30,7 @@ const std::map<std::string, Format> kFormats = {{"table", Format::Table},
 
 struct InspectOptions {
   std::string model;
-  std::string format = "table";
+  std::string format;  ///< empty: table
   bool json = false;
   std::vector<std::string> skip;
   InputOptions inputs;
@@ -43,6 +45,15 @@ std::string list_zoo() {
   return text;
 }
 
+Format chosen_format(const InspectOptions& options) {
+  const bool other = !options.format.empty() && options.format != "json";
+  if (options.json && other) {
+    throw UsageError("--json means --format json and cannot go with --format " + options.format);
+  }
+  if (options.json) return Format::Json;
+  return options.format.empty() ? Format::Table : kFormats.at(options.format);
+}
+
 std::string summary(const fx::GraphModule& module) {
   std::string text = fmt::format("\n{}: {} nodes, {} parameters\n", module.type(),
                                  module.graph().size(), in_millions(count_parameters(module)));
@@ -51,47 +62,51 @@ std::string summary(const fx::GraphModule& module) {
   return text;
 }
 
-std::string render(const fx::GraphModule& module, Format format) {
+std::string render(const fx::GraphModule& module, const std::optional<fx::Value>& result,
+                   Format format) {
+  const std::vector<Slot> inputs = input_slots(module), outputs = output_slots(module, result);
   switch (format) {
     case Format::Fx:
       return fx::to_text(module.graph());
     case Format::Mermaid:
       return fx::to_mermaid(module);
     case Format::Json:
-      return fx::to_json(module);
+      return model_as_json(module, inputs, outputs);
     case Format::Table:
       break;
   }
-  return fx::to_table(module) + summary(module);
+  return fx::to_table(module) + summary(module) + signature_as_text(inputs, outputs);
 }
 
-/// Runs the model once for shapes. An unknown operator is carried and listed, and sizes that are
-/// open stay open: then the shapes are those the file tells.
-void add_shapes(LoadedModel& model, uint64_t seed) {
-  if (!unknown_nodes(*model.module).empty()) return;
-  std::optional<std::vector<fx::Value>> inputs = inputs_of_fixed_shape(model, seed);
-  if (!inputs) return;
+/// Runs the model once for shapes and gives what it gave. An unknown operator is carried and
+/// listed, and sizes that are open stay open: then the shapes are those the file tells.
+std::optional<fx::Value> add_shapes(LoadedModel& model, uint64_t seed) {
+  if (!unknown_nodes(*model.module).empty()) return {};
   try {
-    fx::record_shapes(*model.module, std::move(*inputs));
-  } catch (const Error& e) {
-    const std::string text = e.what();
+    std::optional<std::vector<fx::Value>> inputs = inputs_of_fixed_shape(model, seed);
+    if (inputs) return fx::record_shapes(*model.module, std::move(*inputs));
+  } catch (const std::exception& e) {
+    const std::string text = error_text(e);
     log_warning("shapes are incomplete, because {} does not run on random inputs: {}", model.name,
                 text.substr(0, text.find('\n')));
   }
+  return {};
 }
 
 void inspect(const InspectOptions& options, std::ostream& out) {
   apply(options.common);
-  if (options.model == "zoo:list") {
+  const Format format = chosen_format(options);
+  if (options.model == kZooList) {
     out << list_zoo();
     return;
   }
   LoadedModel model = load_model(options.model, {.skip = options.skip,
                                                  .given_inputs = named_inputs(options.inputs),
+                                                 .shapes = known_shapes(options.inputs),
                                                  .seed = options.common.seed});
   apply_shapes(model, options.inputs);
-  add_shapes(model, options.common.seed);
-  out << render(*model.module, options.json ? Format::Json : kFormats.at(options.format));
+  const std::optional<fx::Value> result = add_shapes(model, options.common.seed);
+  out << render(*model.module, result, format);
 }
 
 }  // namespace
@@ -99,10 +114,10 @@ void inspect(const InspectOptions& options, std::ostream& out) {
 void add_inspect_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App* cmd = app.add_subcommand("inspect", "Show a model's graph");
-  cmd->add_option("model", options->model, kModelHelp)->required();
+  cmd->add_option("model", options->model, kModelHelp)->required()->check(not_empty);
   cmd->add_option("--format", options->format, "How to show it")
       ->check(CLI::IsMember(&kFormats))
-      ->capture_default_str();
+      ->default_str("table");
   cmd->add_flag("--json", options->json, "Same as --format json");
   add_skip_option(*cmd, options->skip);
   add_shape_option(*cmd, options->inputs);

@@ -1,6 +1,7 @@
 #include "cli/model_inputs.h"
 
 #include "cli/shape_text.h"
+#include "cli/usage_error.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/near_match.h"
 #include "sparsebit/core/random.h"
@@ -10,9 +11,12 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 namespace sparsebit::cli {
 namespace {
@@ -104,6 +108,17 @@ std::string mismatch(const at::Tensor& tensor, const TensorInfo& info) {
   return "expected " + fx::to_string(info) + ", found " + fx::to_string(found);
 }
 
+/// A size that the machine cannot have is more likely a slip than a wish.
+void check_memory(const std::string& input, const TensorInfo& info) {
+  double bytes = static_cast<double>(c10::elementSize(info.dtype));
+  for (const int64_t size : info.shape) bytes *= size < 0 ? 1. : static_cast<double>(size);
+  const double memory =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  SPARSEBIT_CHECK(bytes <= memory, InvalidArgument, "input '", input, "': ", fx::to_string(info),
+                  fmt::format(" takes {:.4g} GB, and this machine has {:.4g} GB of memory",
+                              bytes / 1e9, memory / 1e9));
+}
+
 at::Tensor random_tensor(const std::vector<int64_t>& shape, at::ScalarType dtype,
                          const Random& random) {
   if (at::isFloatingType(dtype)) {  // 16-bit types as well: drawn in float, then rounded
@@ -186,6 +201,7 @@ class InputMaker {
     if (!input.tensor_info() && !input.args().empty()) return input.args().front();
     check_shape_known(model_, input);
     const TensorInfo& info = *input.tensor_info();
+    check_memory(input.target(), info);
     return random_tensor(close(info), info.dtype, random_.fork(input.target()));
   }
 
@@ -209,6 +225,22 @@ class InputMaker {
   Symbols symbols_;
   std::vector<fx::Value> values_;
 };
+
+}  // namespace
+
+namespace {
+
+std::vector<GivenShape> parse_shapes(const InputOptions& options) {
+  std::vector<GivenShape> shapes;
+  std::set<std::string> seen;
+  for (const std::string& text : options.shapes) {
+    shapes.push_back(parse_shape(text));
+    if (!seen.insert(shapes.back().input).second)
+      throw UsageError("--shape " + text + ": the shape of '" + shapes.back().input +
+                       "' is given twice");
+  }
+  return shapes;
+}
 
 }  // namespace
 
@@ -236,8 +268,32 @@ std::vector<std::string> named_inputs(const InputOptions& options) {
       names.push_back(text.substr(0, equals));
     }
   }
-  for (const std::string& text : options.shapes) names.push_back(parse_shape(text).input);
+  for (const GivenShape& shape : parse_shapes(options)) names.push_back(shape.input);
   return names;
+}
+
+std::map<std::string, TensorInfo> known_shapes(const InputOptions& options) {
+  std::map<std::string, TensorInfo> known;
+  for (const GivenShape& shape : parse_shapes(options))
+    known.emplace(shape.input, TensorInfo{shape.shape, shape.dtype.value_or(at::kFloat)});
+  for (const std::string& text : options.files) {
+    const size_t equals = text.find('=');
+    const bool named = equals != std::string::npos && !std::filesystem::exists(text);
+    try {
+      const at::Tensor tensor = io::load_npy(named ? text.substr(equals + 1) : text);
+      known.insert_or_assign(named ? text.substr(0, equals) : "",
+                             TensorInfo{tensor.sizes().vec(), tensor.scalar_type()});
+    } catch (const Error&) {
+      continue;  // is reported where the input is made, which knows more about it
+    }
+  }
+  return known;
+}
+
+void check_memory(const LoadedModel& model) {
+  for (const fx::Node* input : model.module->graph().placeholders()) {
+    if (input->tensor_info()) check_memory(input->target(), *input->tensor_info());
+  }
 }
 
 void check_input(const fx::GraphModule& module, const std::string& name) {
@@ -254,15 +310,14 @@ void check_shapes_known(const LoadedModel& model) {
 void apply_shapes(LoadedModel& model, const InputOptions& options) {
   Symbols symbols;
   std::vector<std::pair<fx::Node*, TensorInfo>> fixed;
-  for (const std::string& text : options.shapes) {
-    const GivenShape given = parse_shape(text);
+  for (const GivenShape& given : parse_shapes(options)) {
     const size_t index = find_input(*model.module, given.input);
     fx::Node* const input = model.module->graph().placeholders()[index];
     TensorInfo info{given.shape, given.dtype.value_or(at::kFloat)};
     if (const std::optional<TensorInfo> known = accepted(model, index)) {
       if (!given.dtype) info.dtype = known->dtype;
       SPARSEBIT_CHECK(info.dtype == known->dtype && fits(info.shape, *known), InvalidArgument,
-                      "--shape ", text, ": the model takes ", fx::to_string(*known));
+                      "--shape ", given.text, ": the model takes ", fx::to_string(*known));
       learn_symbols(*known, info.shape, given.input, symbols);
     }
     fixed.emplace_back(input, std::move(info));

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,9 @@ void add_input_options(CLI::App& command, InputOptions& options);
 
 /// Names of inputs that the options speak of, as far as they have one; for ModelOptions.
 std::vector<std::string> named_inputs(const InputOptions& options);
+/// Types and shapes that the options and the files they name tell; for ModelOptions. Throws
+/// UsageError for a --shape that does not parse or speaks of an input again.
+std::map<std::string, fx::TensorInfo> known_shapes(const InputOptions& options);
 
 /// Throws InvalidArgument, with near matches, when the model has no such input.
 void check_input(const fx::GraphModule& module, const std::string& name);
@@ -43,6 +47,9 @@ void apply_shapes(LoadedModel& model, const InputOptions& options);
 /// or does not fit.
 std::vector<fx::Value> make_inputs(const LoadedModel& model, const InputOptions& options,
                                    uint64_t seed);
+
+/// Throws InvalidArgument, naming the input, when one has more bytes than this machine has memory.
+void check_memory(const LoadedModel& model);
 
 /// Random values for every placeholder, as above; nothing when a shape is not known or not fixed.
 std::optional<std::vector<fx::Value>> inputs_of_fixed_shape(const LoadedModel& model,

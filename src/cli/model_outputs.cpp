@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 
@@ -20,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using fx::Value;
 
+/// Names are those that an exported file has: `split.0` for an item of a node's result.
 void collect(const Value& value, const std::string& name, std::vector<ModelOutput>& outputs) {
   if (value.is_tensor()) {
     outputs.push_back({name, value.get<at::Tensor>()});
@@ -30,11 +32,11 @@ void collect(const Value& value, const std::string& name, std::vector<ModelOutpu
   } else if (value.is_sequence()) {
     const std::vector<Value>& items = value.items();
     for (size_t i = 0; i < items.size(); ++i) {
-      collect(items[i], name + "_" + std::to_string(i), outputs);
+      collect(items[i], name + "." + std::to_string(i), outputs);
     }
   } else if (value.is<fx::Dict>()) {
     for (const auto& [key, item] : value.get<fx::Dict>().items) {
-      collect(item, name.empty() ? key : name + "_" + key, outputs);
+      collect(item, name.empty() ? key : name + "." + key, outputs);
     }
   }
 }
@@ -49,7 +51,8 @@ void collect_named(const Value& argument, const Value& result, std::vector<Model
       collect_named(argument.items()[i], result.items()[i], outputs);
     }
   } else {
-    collect(result, result.is<fx::Dict>() ? "" : "output", outputs);
+    const std::string name = "output_" + std::to_string(outputs.size());
+    collect(result, result.is<fx::Dict>() ? "" : name, outputs);
   }
 }
 
@@ -111,8 +114,9 @@ std::string outputs_as_table(const std::vector<ModelOutput>& outputs) {
   std::vector<std::vector<std::string>> rows = {{"output", "dtype", "shape", "min", "max", "mean"}};
   for (const ModelOutput& output : outputs) {
     const std::optional<Statistics> s = statistics(output.tensor);
-    const auto number = [&s](double Statistics::*member) {
-      return s ? fmt::format("{:.6g}", (*s).*member) : "-";
+    const auto number = [&s](double Statistics::*member) -> std::string {
+      if (!s) return "-";
+      return std::isnan((*s).*member) ? "nan" : fmt::format("{:.6g}", (*s).*member);  // not "-nan"
     };
     rows.push_back({output.name, fx::dtype_name(output.tensor.scalar_type()),
                     shape_text(output.tensor.sizes().vec()), number(&Statistics::min),

@@ -23,6 +23,9 @@ void warn_unmatched(const std::vector<std::string>& patterns, const std::string&
 }
 
 LoadedModel load_zoo(const std::string& source, const ModelOptions& options) {
+  SPARSEBIT_CHECK(source != kZooList, InvalidArgument, source,
+                  " is no model but the list of them, which 'sparsebit inspect ", source,
+                  "' prints; take one of those, such as zoo:resnet18");
   zoo::Example example = zoo::make(std::string_view(source).substr(kZoo.size()), options.seed);
   fx::QTracer tracer(options.skip);
   LoadedModel model{tracer.trace(*example.model), std::move(example.inputs), source};
@@ -41,7 +44,8 @@ LoadedModel load_onnx_file(const std::string& source, const ModelOptions& option
 
 LoadedModel load_torchscript_file(const std::string& source, const ModelOptions& options) {
   frontends::TorchScriptModel model = frontends::import_torchscript(
-      source, {.skip = options.skip, .given_inputs = options.given_inputs});
+      source,
+      {.skip = options.skip, .given_inputs = options.given_inputs, .shapes = options.shapes});
   warn_unmatched(model.unmatched_patterns, source);
   return {std::move(model.module), {}, source};
 }

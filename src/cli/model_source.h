@@ -3,6 +3,7 @@
 #include "sparsebit/fx/graph_module.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,10 +14,15 @@ namespace sparsebit::cli {
 inline constexpr const char* kModelHelp =
     "Model: an ONNX or TorchScript file, or zoo:NAME (zoo:list prints the names)";
 
+/// What a user writes to see the names of the zoo.
+inline constexpr const char* kZooList = "zoo:list";
+
 struct ModelOptions {
   std::vector<std::string> skip = {};          ///< patterns of modules to keep as one opaque step
   std::vector<std::string> given_inputs = {};  ///< names of inputs the user speaks of
-  uint64_t seed = 0;                           ///< of a zoo model's weights and inputs
+  /// What is known of inputs by name; "" is the only input. For models that decide by sizes.
+  std::map<std::string, fx::TensorInfo> shapes = {};
+  uint64_t seed = 0;  ///< of a zoo model's weights and inputs
 };
 
 /// A model as commands work with it.

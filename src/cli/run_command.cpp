@@ -28,6 +28,7 @@ void run_model(const RunOptions& options, std::ostream& out) {
   apply(options.common);
   LoadedModel model = load_model(options.model, {.skip = options.skip,
                                                  .given_inputs = named_inputs(options.inputs),
+                                                 .shapes = known_shapes(options.inputs),
                                                  .seed = options.common.seed});
   apply_shapes(model, options.inputs);
   const std::vector<std::string> unknown = unknown_nodes(*model.module);
@@ -49,9 +50,10 @@ void run_model(const RunOptions& options, std::ostream& out) {
 void add_run_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* cmd = app.add_subcommand("run", "Execute a model");
-  cmd->add_option("model", options->model, kModelHelp)->required();
+  cmd->add_option("model", options->model, kModelHelp)->required()->check(not_empty);
   add_input_options(*cmd, options->inputs);
-  cmd->add_option("-o,--output", options->folder, "Folder to write outputs to, as NAME.npy");
+  cmd->add_option("-o,--output", options->folder, "Folder to write outputs to, as NAME.npy")
+      ->check(not_empty);
   cmd->add_flag("--json", options->json, "Print JSON instead of a table");
   add_skip_option(*cmd, options->skip);
   add_common_options(*cmd, options->common);

@@ -1,6 +1,6 @@
 #include "cli/shape_text.h"
 
-#include "sparsebit/core/error.h"
+#include "cli/usage_error.h"
 #include "sparsebit/core/near_match.h"
 #include "sparsebit/fx/ops/value.h"
 
@@ -22,8 +22,11 @@ at::ScalarType parse_type(const std::string& name, const std::string& text) {
     known.push_back(fx::dtype_name(type));
     if (known.back() == name) return type;
   }
-  throw Error(ErrorKind::InvalidArgument,
-              "--shape " + text + ": unknown type '" + name + "'" + did_you_mean(name, known));
+  throw UsageError("--shape " + text + ": unknown type '" + name + "'" + did_you_mean(name, known));
+}
+
+[[noreturn]] void fail_shape(const std::string& text) {
+  throw UsageError("--shape " + text + ": expected sizes such as NAME=1x3x224x224");
 }
 
 std::vector<int64_t> parse_dims(std::string_view dims, const std::string& text) {
@@ -32,8 +35,7 @@ std::vector<int64_t> parse_dims(std::string_view dims, const std::string& text) 
   while (true) {
     const size_t end = dims.find('x');
     const std::optional<int64_t> size = parse_number(dims.substr(0, end));
-    SPARSEBIT_CHECK(size && *size >= 0, InvalidArgument, "--shape ", text,
-                    ": expected sizes such as NAME=1x3x224x224");
+    if (!size || *size < 0) fail_shape(text);
     shape.push_back(*size);
     if (end == std::string_view::npos) return shape;
     dims.remove_prefix(end + 1);
@@ -52,9 +54,8 @@ std::optional<int64_t> parse_number(std::string_view text) {
 
 GivenShape parse_shape(const std::string& text) {
   const size_t equals = text.rfind('=');
-  SPARSEBIT_CHECK(equals != std::string::npos && equals > 0, InvalidArgument, "--shape ", text,
-                  ": expected sizes such as NAME=1x3x224x224");
-  GivenShape given{.input = text.substr(0, equals), .shape = {}, .dtype = {}};
+  if (equals == std::string::npos || equals == 0) fail_shape(text);
+  GivenShape given{.text = text, .input = text.substr(0, equals), .shape = {}, .dtype = {}};
   std::string_view rest = std::string_view(text).substr(equals + 1);
   if (const size_t colon = rest.find(':'); colon != std::string_view::npos) {
     given.dtype = parse_type(std::string(rest.substr(colon + 1)), text);

@@ -12,13 +12,14 @@ namespace sparsebit::cli {
 
 /// What --shape says about one input.
 struct GivenShape {
+  std::string text;  ///< as the user wrote it
   std::string input;
   std::vector<int64_t> shape;
   std::optional<at::ScalarType> dtype;
 };
 
 /// Reads `NAME=1x3x224x224`, `NAME=1x16:int64` or, for a scalar, `NAME=scalar`. The name may hold
-/// any character. Throws InvalidArgument.
+/// any character. Throws UsageError.
 GivenShape parse_shape(const std::string& text);
 
 /// "1x3x224x224"; "scalar" without dimensions.

@@ -31,12 +31,64 @@ TEST(Cli, BadUsageIsExitCodeTwo) {
            {"inspect", "zoo:resnet18", "--format", "xml"},
            {"inspect", "zoo:resnet18", "--threads", "-1"},
            {"inspect", "zoo:resnet18", "--seed=-1"},
-           {"inspect", "zoo:resnet18", "--seed", "99999999999999999999"}}) {
+           {"inspect", "zoo:resnet18", "--seed", "99999999999999999999"},
+           {"inspect", ""},
+           {"run", ""},
+           {"run", "zoo:resnet20", "--random", "-o", ""},
+           {"convert", "zoo:resnet20", "-o", ""},
+           {"convert", "zoo:resnet20", "-o", "x.onnx", "--opset", "6"},
+           {"convert", "zoo:resnet20", "-o", "x.onnx", "--opset", "23"},
+           {"convert", "zoo:resnet20", "-o", "x.onnx", "--opset", "nonsense"}}) {
     const Result result = run_command(args);
     EXPECT_EQ(result.code, 2);
     EXPECT_NE(result.err, "");
     EXPECT_EQ(result.out, "");
   }
+}
+
+/// Wrong whatever the model is: found before it is read.
+TEST(Cli, ValuesThatMakeNoSenseAreBadUsage) {
+  const std::vector<std::pair<std::vector<const char*>, std::string>> cases = {
+      {{"inspect", "m", "--shape", "x=nonsense"},
+       "--shape x=nonsense: expected sizes such as NAME=1x3x224x224"},
+      {{"inspect", "m", "--shape", "2x3"}, "--shape 2x3: expected sizes such as NAME=1x3x224x224"},
+      {{"run", "m", "--random", "--shape", "x=2,3"},
+       "--shape x=2,3: expected sizes such as NAME=1x3x224x224"},
+      {{"run", "m", "--random", "--shape", "x=-1"},
+       "--shape x=-1: expected sizes such as NAME=1x3x224x224"},
+      {{"run", "m", "--random", "--shape", "x=2:floot32"},
+       "--shape x=2:floot32: unknown type 'floot32'; did you mean 'float32'?"},
+      {{"run", "m", "--random", "--shape", "x=2", "--shape", "x=3"},
+       "--shape x=3: the shape of 'x' is given twice"},
+      {{"inspect", "m", "--format", "fx", "--json"},
+       "--json means --format json and cannot go with --format fx"},
+      {{"convert", "m", "-o", "o", "--dynamic", "nonsense"},
+       "--dynamic nonsense: expected NAME:DIMENSION=SYMBOL, such as x:0=batch"},
+      {{"convert", "m", "-o", "o", "--dynamic", "x:a=n"},
+       "--dynamic x:a=n: expected NAME:DIMENSION=SYMBOL, such as x:0=batch"},
+      {{"convert", "m", "-o", "o", "--dynamic", "x:0=3"},
+       "--dynamic x:0=3: '3' is a number, not a name such as batch; --shape fixes a size"},
+      {{"convert", "m", "-o", "o", "--dynamic", "x:0=a", "--dynamic", "x:0=b"},
+       "--dynamic x:0=b: this dimension is given twice"},
+  };
+  for (const auto& [args, message] : cases) {
+    const Result result = run_command(args);
+    EXPECT_EQ(result.code, 2) << message;
+    EXPECT_EQ(result.err, "error: " + message + "\n");
+    EXPECT_EQ(result.out, "");
+  }
+}
+
+TEST(Cli, OpsetsOutOfRangeAreNamedWithTheRange) {
+  EXPECT_THAT(run_command({"convert", "zoo:resnet20", "-o", "x.onnx", "--opset", "23"}).err,
+              HasSubstr("--opset: Value 23 not in range 11 to 21"));
+}
+
+TEST(Cli, LineBreaksInNamesDoNotBreakMessages) {
+  EXPECT_EQ(run_command({"inspect", "/nowhere/a\nb.onnx"}).err,
+            "error: /nowhere/a\\nb.onnx: cannot read: No such file or directory\n");
+  EXPECT_EQ(run_command({"inspect", "m", "--shape", "x\ty"}).err,
+            "error: --shape x\\x09y: expected sizes such as NAME=1x3x224x224\n");
 }
 
 TEST(Cli, UnknownCommandsAreSuggested) {
@@ -46,11 +98,16 @@ TEST(Cli, UnknownCommandsAreSuggested) {
 }
 
 TEST(Cli, OutputThatCannotBeWrittenIsAFailure) {
-  std::ostringstream out, err;
-  out.setstate(std::ios::badbit);
-  const char* args[] = {"sparsebit", "inspect", "zoo:list"};
-  EXPECT_EQ(run(3, args, out, err), 1);
-  EXPECT_EQ(err.str(), "error: the output could not be written\n");
+  for (const std::vector<const char*>& args :
+       std::vector<std::vector<const char*>>{{"sparsebit", "inspect", "zoo:list"},
+                                             {"sparsebit", "--help"},
+                                             {"sparsebit", "run", "--help"},
+                                             {"sparsebit", "--version"}}) {
+    std::ostringstream out, err;
+    out.setstate(std::ios::badbit);
+    EXPECT_EQ(run(static_cast<int>(args.size()), args.data(), out, err), 1);
+    EXPECT_EQ(err.str(), "error: the output could not be written\n");
+  }
 }
 
 }  // namespace

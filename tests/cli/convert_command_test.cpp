@@ -91,6 +91,75 @@ TEST_F(Convert, GivenShapesFixOpenSizes) {
   }
 }
 
+/// Whatever a model returns, its file calls it as `run` and `inspect` do.
+TEST_F(Convert, OutputsKeepTheirNames) {
+  const std::string model = dir_ / "dict.pt";
+  save_dict_model(model);
+  const std::vector<std::string> expected = {"logits", "x_1"};
+  EXPECT_EQ(convert({model, "-o", out_, "--shape", "x=2x3"}).err, "");
+  const onnx::ModelProto file = io::load_onnx(out_);
+  std::vector<std::string> written;
+  for (const auto& output : file.graph().output()) written.push_back(output.name());
+  EXPECT_EQ(written, expected);
+  for (const onnx::NodeProto& node : file.graph().node()) EXPECT_NE(node.op_type(), "Identity");
+  for (const std::vector<const char*>& args : std::vector<std::vector<const char*>>{
+           {"run", model.c_str(), "--random", "--shape", "x=2x3", "--json"},
+           {"run", out_.c_str(), "--random", "--json"},
+           {"inspect", model.c_str(), "--json"},
+           {"inspect", model.c_str(), "--shape", "x=2x3", "--json"},
+           {"inspect", out_.c_str(), "--json"}}) {
+    const nlohmann::json json = nlohmann::json::parse(run_command(args).out);
+    std::vector<std::string> names;
+    for (const nlohmann::json& output : json["outputs"]) names.push_back(output["name"]);
+    EXPECT_EQ(names, expected) << args[0];
+  }
+}
+
+TEST_F(Convert, ZooModelsKeepTheirOutputsNames) {
+  for (const char* model : {"zoo:resnet20", "zoo:yolo"}) {
+    const auto names = [](const std::string& source) {
+      std::vector<std::string> all;
+      const Result result = run_command({"run", source.c_str(), "--random", "--json"});
+      EXPECT_EQ(result.code, 0) << result.err;
+      const nlohmann::json json = nlohmann::json::parse(result.out);
+      for (const nlohmann::json& output : json["outputs"]) all.push_back(output["name"]);
+      return all;
+    };
+    EXPECT_EQ(convert({model, "-o", out_}).err, "");
+    EXPECT_EQ(names(out_), names(model)) << model;
+  }
+}
+
+TEST_F(Convert, TheGraphKeepsItsName) {
+  const std::string model = dir_ / "m.onnx";
+  save_onnx_model(model);
+  EXPECT_EQ(convert({model, "-o", out_}).err, "");
+  EXPECT_EQ(io::load_onnx(out_).graph().name(), "g");
+}
+
+TEST_F(Convert, ASizeThatCannotStayOpenIsNamed) {
+  const std::string model = dir_ / "fixed.pt";
+  save_fixed_size_model(model);
+  EXPECT_EQ(convert({model, "-o", out_, "--shape", "x=2x6", "--dynamic", "x:0=n"}).err, "");
+  const Result result = convert(
+      {model, "-o", out_, "--shape", "x=2x6", "--dynamic", "x:0=n", "--dynamic", "x:1=width"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.err, MatchesRegex("error: --dynamic x:1=width: 'width' cannot stay open, "
+                                       "because the model fails with another size there: "
+                                       "[^\n]+\n"));
+}
+
+TEST_F(Convert, SizesBeyondTheMachineAreOneLine) {
+  const std::string model = dir_ / "tiny.pt";
+  save_torchscript_model(model);
+  const Result result = convert({model, "-o", out_, "--shape", "x=1000000x1000000x1000"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(
+      result.err,
+      MatchesRegex("error: input 'x': float32\\[1000000, 1000000, 1000\\] takes 4e\\+06 GB, "
+                   "and this machine has [0-9.e+]+ GB of memory\n"));
+}
+
 TEST_F(Convert, UnknownOperatorsAreCarriedAndListed) {
   const std::string model = dir_ / "custom.onnx";
   save_custom_model(model);
@@ -116,10 +185,13 @@ TEST_F(Convert, FailuresLeaveNothingBehind) {
       {{model, "-o", model},
        model + ": this belongs to the model to convert; write to another file"},
       {{model, "-o", out_, "--dynamic", "y:0=n"}, "there is no input 'y'; the inputs are x, ids"},
-      {{model, "-o", out_, "--dynamic", "x=n"},
-       "--dynamic x=n: expected NAME:DIMENSION=SYMBOL, such as x:0=batch"},
-      {{model, "-o", out_, "--dynamic", "x:a=n"},
-       "--dynamic x:a=n: expected NAME:DIMENSION=SYMBOL, such as x:0=batch"},
+      {{model, "-o", out_, "--dynamic", "x:2=n"},
+       "--dynamic x:2=n: 'x' has 2 dimensions, counted from 0"},
+      {{"zoo:resnet20", "-o", out_, "--dynamic", "x:0=n", "--dynamic", "x:2=n"},
+       "--dynamic x:2=n: the size is 32 here and 1 at x:0, but sizes with one symbol are equal"},
+      {{"zoo:list", "-o", out_},
+       "zoo:list is no model but the list of them, which 'sparsebit inspect zoo:list' prints; take "
+       "one of those, such as zoo:resnet18"},
       {{"zoo:resnet20", "-o", "/nowhere/out.onnx"},
        "/nowhere/out.onnx: cannot create a file in '/nowhere': No such file or directory"},
   };

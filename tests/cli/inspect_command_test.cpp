@@ -6,9 +6,12 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace sparsebit::cli::test::inspect_command_test {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -20,6 +23,58 @@ TEST(Inspect, TableShowsShapesAndTotals) {
   EXPECT_THAT(result.out, HasSubstr("float32[1, 64, 112, 112]"));
   EXPECT_THAT(result.out, HasSubstr("ResNet: 71 nodes, 11.69 M parameters\n"));
   EXPECT_EQ(result.err, "");
+}
+
+TEST(Inspect, InputsAndOutputsAreListed) {
+  EXPECT_THAT(run_command({"inspect", "zoo:resnet20"}).out,
+              EndsWith("input   x       float32[1, 3, 32, 32]\noutput  linear  float32[1, 10]\n"));
+  const sparsebit::test::TempDir dir;
+  const std::string path = dir / "m.onnx";
+  save_onnx_model(path);
+  EXPECT_THAT(run_command({"inspect", path.c_str()}).out,
+              EndsWith("g: 6 nodes, 3 parameters\n"
+                       "input   x        float32[batch, 3]\ninput   ids      int64[batch]\n"
+                       "output  y        float32[batch, 3]\noutput  sum/out  int64[batch]\n"));
+  const nlohmann::json json =
+      nlohmann::json::parse(run_command({"inspect", path.c_str(), "--json"}).out);
+  EXPECT_EQ(json["inputs"][0].dump(), R"({"dtype":"float32","name":"x","shape":["batch",3]})");
+  EXPECT_EQ(json["outputs"][1].dump(), R"({"dtype":"int64","name":"sum/out","shape":["batch"]})");
+}
+
+TEST(Inspect, ASizeTooLargeToRunIsAWarning) {
+  const sparsebit::test::TempDir dir;
+  const std::string path = dir / "m.pt";
+  save_torchscript_model(path);
+  const Result result = run_command({"inspect", path.c_str(), "--shape", "x=1000000x1000000x1000"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.err, StartsWith("warning: shapes are incomplete, because " + path +
+                                     " does not run on random inputs: input 'x': float32["));
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
+  EXPECT_THAT(result.out, HasSubstr("torch.relu"));
+}
+
+TEST(Inspect, OperatorSetsBeyondTheTestedAreReported) {
+  const sparsebit::test::TempDir dir;
+  const std::string path = dir / "m.onnx";
+  for (const int64_t opset : {6, 23}) {
+    save_onnx_model(path, opset);
+    const Result result = run_command({"inspect", path.c_str()});
+    EXPECT_EQ(result.code, 0);
+    EXPECT_EQ(result.err, "warning: " + path + ": the file uses operator set " +
+                              std::to_string(opset) + ", and only sets 7 to 22 are tested\n");
+  }
+}
+
+TEST(Inspect, ModelsThatDecideBySizesNeedThem) {
+  const sparsebit::test::TempDir dir;
+  const std::string path = dir / "m.pt";
+  save_size_model(path);
+  EXPECT_THAT(run_command({"inspect", path.c_str()}).err,
+              HasSubstr("an if depends on the sizes of the inputs; tell them (--shape"));
+  EXPECT_THAT(run_command({"inspect", path.c_str(), "--shape", "x=2x3"}).out,
+              HasSubstr("torch.relu"));
+  EXPECT_THAT(run_command({"inspect", path.c_str(), "--shape", "x=1x3"}).out,
+              HasSubstr("torch.sigmoid"));
 }
 
 TEST(Inspect, FormatsAreSelectable) {

@@ -12,10 +12,10 @@
 namespace sparsebit::cli::test {
 namespace {
 
-onnx::ModelProto new_model() {
+onnx::ModelProto new_model(int64_t opset = 13) {
   onnx::ModelProto model;
   model.set_ir_version(8);
-  model.add_opset_import()->set_version(13);
+  model.add_opset_import()->set_version(opset);
   model.mutable_graph()->set_name("g");
   return model;
 }
@@ -43,10 +43,17 @@ void set_type(onnx::ValueInfoProto& info, const char* name, int type,
   }
 }
 
+void save_scripted(const std::filesystem::path& path, const char* code) {
+  torch::jit::Module module("Tiny");
+  module.define(code);
+  module.eval();
+  module.save(path.string());
+}
+
 }  // namespace
 
-void save_onnx_model(const std::filesystem::path& path) {
-  onnx::ModelProto model = new_model();
+void save_onnx_model(const std::filesystem::path& path, int64_t opset) {
+  onnx::ModelProto model = new_model(opset);
   onnx::GraphProto& graph = *model.mutable_graph();
   *graph.add_initializer() = io::to_tensor_proto(at::tensor({1.f, 2.f, 3.f}), "bias");
   add_node(graph, "Add", {"x", "bias"}, "y");
@@ -71,10 +78,21 @@ void save_custom_model(const std::filesystem::path& path) {
 }
 
 void save_torchscript_model(const std::filesystem::path& path) {
-  torch::jit::Module module("Tiny");
-  module.define("def forward(self, x):\n  return torch.relu(x) + 1\n");
-  module.eval();
-  module.save(path.string());
+  save_scripted(path, "def forward(self, x):\n  return torch.relu(x) + 1\n");
+}
+
+void save_dict_model(const std::filesystem::path& path) {
+  save_scripted(path, "def forward(self, x):\n  return {'logits': x + 1, 'x': x * 2}\n");
+}
+
+void save_fixed_size_model(const std::filesystem::path& path) {
+  save_scripted(path, "def forward(self, x):\n  return torch.matmul(x, torch.ones([6, 2]))\n");
+}
+
+void save_size_model(const std::filesystem::path& path) {
+  save_scripted(path,
+                "def forward(self, x):\n  if x.size(0) > 1:\n    return torch.relu(x)\n"
+                "  return torch.sigmoid(x)\n");
 }
 
 }  // namespace sparsebit::cli::test

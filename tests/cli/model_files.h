@@ -1,16 +1,26 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 
 namespace sparsebit::cli::test {
 
 /// y = x + bias, z = ids: `x` float32[batch, 3], `ids` int64[batch], `y` and `sum/out` results.
-void save_onnx_model(const std::filesystem::path& path);
+void save_onnx_model(const std::filesystem::path& path, int64_t opset = 13);
 
 /// y = Foo(x) of a domain nobody knows, x float32[2].
 void save_custom_model(const std::filesystem::path& path);
 
 /// TorchScript: forward(x) = relu(x) + 1.
 void save_torchscript_model(const std::filesystem::path& path);
+
+/// TorchScript: forward(x) gives a dict of `logits` and `x`.
+void save_dict_model(const std::filesystem::path& path);
+
+/// TorchScript: takes float32[n, 6] only.
+void save_fixed_size_model(const std::filesystem::path& path);
+
+/// TorchScript: relu(x) for more than one row, else sigmoid(x).
+void save_size_model(const std::filesystem::path& path);
 
 }  // namespace sparsebit::cli::test

@@ -8,7 +8,7 @@
 
 #include <chrono>
 
-namespace sparsebit::frontends::testing {
+namespace sparsebit::frontends::testing::budget_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -100,4 +100,4 @@ INSTANTIATE_TEST_SUITE_P(Files, TorchScriptBudget, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace sparsebit::frontends::testing
+}  // namespace sparsebit::frontends::testing::budget_test

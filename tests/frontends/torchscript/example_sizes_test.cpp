@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::frontends::testing {
+namespace sparsebit::frontends::testing::example_sizes_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -100,4 +100,4 @@ TEST_F(ExampleSizes, LeaveTheModelAlone) {
 }
 
 }  // namespace
-}  // namespace sparsebit::frontends::testing
+}  // namespace sparsebit::frontends::testing::example_sizes_test

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::frontends::testing {
+namespace sparsebit::frontends::testing::foreign_operators_test {
 namespace {
 
 /// Copies a file, with other code in it.
@@ -68,4 +68,4 @@ TEST(TorchScriptForeignOperators, ThatDoNotFitAreNamed) {
 }
 
 }  // namespace
-}  // namespace sparsebit::frontends::testing
+}  // namespace sparsebit::frontends::testing::foreign_operators_test

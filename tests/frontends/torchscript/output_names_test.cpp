@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::frontends::testing {
+namespace sparsebit::frontends::testing::output_names_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -51,4 +51,4 @@ INSTANTIATE_TEST_SUITE_P(Results, TorchScriptOutputNames, ::testing::ValuesIn(kC
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace sparsebit::frontends::testing
+}  // namespace sparsebit::frontends::testing::output_names_test

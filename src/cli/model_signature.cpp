@@ -1,0 +1,101 @@
+#include "cli/model_signature.h"
+
+#include "cli/model_outputs.h"
+#include "sparsebit/fx/printer.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace sparsebit::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+/// Results as the output node has them; None is none, and what is inside a node is not known.
+void collect_slots(const fx::Value& value, const std::string& name, std::vector<Slot>& slots) {
+  if (value.is_node()) {
+    slots.push_back({name.empty() ? value.node().name() : name, value.node().tensor_info()});
+  } else if (value.is_sequence()) {
+    for (const fx::Value& item : value.items()) collect_slots(item, "", slots);
+  } else if (value.is<fx::Dict>()) {
+    for (const auto& [key, item] : value.get<fx::Dict>().items) collect_slots(item, key, slots);
+  } else if (value.is_number()) {
+    slots.push_back({fmt::format("output_{}", slots.size())});
+  }
+}
+
+ordered_json as_json(const std::vector<Slot>& slots) {
+  ordered_json list = ordered_json::array();
+  for (const Slot& slot : slots) {
+    ordered_json item = {{"name", slot.name}};
+    if (slot.info) {
+      item["dtype"] = fx::dtype_name(slot.info->dtype);
+      item["shape"] = ordered_json::array();
+      for (size_t i = 0; i < slot.info->shape.size(); ++i) {
+        const std::string symbol = i < slot.info->symbols.size() ? slot.info->symbols[i] : "";
+        const ordered_json open = symbol.empty() ? ordered_json() : ordered_json(symbol);
+        const int64_t size = slot.info->shape[i];
+        item["shape"].push_back(size >= 0 ? ordered_json(size) : open);
+      }
+    }
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::vector<Slot> input_slots(const fx::GraphModule& module) {
+  std::vector<Slot> slots;
+  for (const fx::Node* input : module.graph().placeholders())
+    slots.push_back({input->target(), input->tensor_info()});
+  return slots;
+}
+
+std::vector<Slot> output_slots(const fx::GraphModule& module,
+                               const std::optional<fx::Value>& result) {
+  std::vector<Slot> slots;
+  if (result) {
+    for (const ModelOutput& output : flatten_outputs(module, *result)) {
+      const fx::TensorInfo info{output.tensor.sizes().vec(), output.tensor.scalar_type()};
+      slots.push_back({output.name, info});
+    }
+    return slots;
+  }
+  const fx::Node* const node = module.graph().output_node();
+  if (node != nullptr && !node->args().empty()) collect_slots(node->args()[0], "", slots);
+  const std::vector<std::string>& names = module.output_names();
+  if (names.empty()) return slots;
+  if (names.size() != slots.size()) slots.assign(names.size(), {});
+  for (size_t i = 0; i < names.size(); ++i) slots[i].name = names[i];
+  return slots;
+}
+
+std::string signature_as_text(const std::vector<Slot>& inputs, const std::vector<Slot>& outputs) {
+  size_t width = 0;
+  for (const auto* slots : {&inputs, &outputs}) {
+    for (const Slot& slot : *slots) width = std::max(width, slot.name.size());
+  }
+  std::string text;
+  const auto add = [&](const char* kind, const std::vector<Slot>& slots) {
+    for (const Slot& slot : slots) {
+      text += fmt::format("{}{:<{}}  {}\n", kind, slot.name, width,
+                          slot.info ? fx::to_string(*slot.info) : "?");
+    }
+  };
+  add("input   ", inputs);
+  add("output  ", outputs);
+  return text;
+}
+
+std::string model_as_json(const fx::GraphModule& module, const std::vector<Slot>& inputs,
+                          const std::vector<Slot>& outputs) {
+  ordered_json json = ordered_json::parse(fx::to_json(module));
+  json["inputs"] = as_json(inputs);
+  json["outputs"] = as_json(outputs);
+  return json.dump(2) + "\n";
+}
+
+}  // namespace sparsebit::cli
