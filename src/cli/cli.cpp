@@ -58,7 +58,8 @@ int parse_and_run(int argc, const char* const* argv, std::ostream& out, std::ost
   });
   app.footer(
       "Examples:\n  sparsebit inspect zoo:resnet18\n  sparsebit run model.onnx --input x=in.npy\n"
-      "  sparsebit convert model.pt -o model.onnx\n\n'sparsebit COMMAND --help' tells more.");
+      "  sparsebit convert model.pt -o model.onnx --shape x=1x3x224x224\n\n'sparsebit COMMAND "
+      "--help' tells more.");
   add_inspect_command(app, out);
   add_run_command(app, out);
   add_convert_command(app, out);

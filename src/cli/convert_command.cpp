@@ -6,6 +6,7 @@
 #include "cli/model_summary.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/log.h"
 #include "sparsebit/core/mapped_file.h"
 #include "sparsebit/export/onnx.h"
 #include "sparsebit/io/onnx_file.h"
@@ -110,6 +111,12 @@ void convert(const ConvertOptions& options, std::ostream& out) {
   LoadedModel model = load_model(options.model, model_options);
   apply_shapes(model, options.inputs);
   check_dynamic(dynamic, model);
+  if (!dynamic.empty() && model.size_decisions > 0) {
+    log_warning(
+        "{} decides by the sizes of its inputs; the file is right for those of --shape, and "
+        "for open sizes only where they decide alike",
+        model.name);
+  }
   check_shapes_known(model);
   check_memory(model);
   exports::OnnxExportOptions export_options{.opset = options.opset};

@@ -33,6 +33,7 @@ constexpr Magic kMagics[] = {
     {0, "BZh", "a bzip2 file; unpack it first"},
     {0, "\x37\x7a\xbc\xaf", "a 7z archive; unpack it first"},
     {0, "GGUF", "a GGUF file"},
+    {0, "PK\x05\x06", "an empty zip archive"},
     {0,
      "\x7f"
      "ELF",

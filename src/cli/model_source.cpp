@@ -47,7 +47,7 @@ LoadedModel load_torchscript_file(const std::string& source, const ModelOptions&
       source,
       {.skip = options.skip, .given_inputs = options.given_inputs, .shapes = options.shapes});
   warn_unmatched(model.unmatched_patterns, source);
-  return {std::move(model.module), {}, source};
+  return {std::move(model.module), {}, source, model.size_decisions};
 }
 
 /// A zoo model's name without the prefix is the likeliest reason for a missing file.

@@ -31,6 +31,8 @@ struct LoadedModel {
   /// One per placeholder; empty for a file, whose placeholders may tell shapes instead.
   std::vector<fx::Value> example_inputs;
   std::string name;  ///< what messages call it: the user's own text
+  /// How often sizes of inputs decided what the graph has; see TorchScriptModel.
+  int64_t size_decisions = 0;
 };
 
 /// Loads what a user wrote on the command line: `zoo:resnet18`, or a file, told apart by its

@@ -149,6 +149,17 @@ TEST_F(Convert, ASizeThatCannotStayOpenIsNamed) {
                                        "[^\n]+\n"));
 }
 
+TEST_F(Convert, OpenSizesThatDecideAreReported) {
+  const std::string model = dir_ / "sizes.pt";
+  save_size_model(model);
+  EXPECT_EQ(convert({model, "-o", out_, "--shape", "x=2x3"}).err, "");
+  const Result open = convert({model, "-o", out_, "--shape", "x=2x3", "--dynamic", "x:0=n"});
+  EXPECT_EQ(open.code, 0);
+  EXPECT_EQ(open.err, "warning: " + model +
+                          " decides by the sizes of its inputs; the file is right for those of "
+                          "--shape, and for open sizes only where they decide alike\n");
+}
+
 TEST_F(Convert, SizesBeyondTheMachineAreOneLine) {
   const std::string model = dir_ / "tiny.pt";
   save_torchscript_model(model);

@@ -51,6 +51,7 @@ TEST(ModelSource, OtherFilesAreCalledWhatTheyAre) {
       {"<!DOCTYPE html><html>", "a web page"},
       {"\x1c\0\0\0TFL3"s, "a TensorFlow Lite model"},
       {"\x1f\x8b\x08\0"s, "a gzip file; unpack it first"},
+      {"PK\x05\x06\0\0"s, "an empty zip archive"},
       {"hello\n", "a text file"},
       {"\x01\x02\x03\x04", "its content is not known"},
   };

@@ -28,6 +28,8 @@ struct TorchScriptModel {
   std::unique_ptr<fx::GraphModule> module;
   /// Patterns of `skip` that matched no module that is called; worth a warning.
   std::vector<std::string> unmatched_patterns;
+  /// How often the sizes in `shapes` decided what the graph has: with other sizes it may be wrong.
+  int64_t size_decisions = 0;
 };
 
 /// Reads a model that torch.jit.trace or torch.jit.script made and torch.jit.save wrote.

@@ -21,6 +21,8 @@ class ExampleSizes {
                std::map<std::string, fx::TensorInfo> shapes)
       : graph_(graph), root_(root), shapes_(std::move(shapes)) {}
 
+  bool has_shapes() const { return !shapes_.empty(); }
+
   /// The value of a node that sizes alone decide; nothing for any other.
   std::optional<fx::Value> value_of(const fx::Node& node);
 

@@ -152,13 +152,19 @@ Data make_inputs(const torch::jit::Module& model, GraphBuilder& builder,
   return inputs;
 }
 
+/// What to write instead of a name that is not there.
+std::string input_hint(const std::string& name, const std::vector<std::string>& names) {
+  const std::string near = did_you_mean(name, names);
+  return near.empty() ? "; the inputs are " + c10::Join(", ", names) : near;
+}
+
 void check_given(const torch::jit::Module& model, const std::vector<std::string>& given) {
   std::vector<std::string> names;
   const auto& arguments = model.get_method("forward").function().getSchema().arguments();
   for (size_t i = 1; i < arguments.size(); ++i) names.push_back(arguments[i].name());
   for (const std::string& name : given) {
     SPARSEBIT_CHECK(std::find(names.begin(), names.end(), name) != names.end(), InvalidArgument,
-                    "the model has no input '", name, "'", did_you_mean(name, names));
+                    "the model has no input '", name, "'", input_hint(name, names));
   }
 }
 
@@ -199,6 +205,7 @@ TorchScriptModel build(const torch::jit::Module& model, const TorchScriptOptions
   imported.module->set_output_names(std::move(names));
   fx::eliminate_dead_code(*imported.module);
   imported.unmatched_patterns = leaves.unmatched_patterns();
+  imported.size_decisions = interpreter.size_decisions;
   return imported;
 }
 

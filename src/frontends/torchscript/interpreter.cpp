@@ -69,16 +69,6 @@ void check_text(const Data& in) {
                   " characters");
 }
 
-[[noreturn]] void fail_unknown(const Datum& datum, const char* what) {
-  const bool by_sizes = datum.is_node() && looks_decided_by_sizes(datum.value().node());
-  throw Error(ErrorKind::DataDependent,
-              c10::str(what, by_sizes ? " depends on the sizes of the inputs; tell them (--shape "
-                                        "NAME=1x3x224x224), or trace the model instead of "
-                                        "scripting it"
-                                      : " depends on data, which is known only when the model "
-                                        "runs"));
-}
-
 /// Functions whose answer depends on how the program is run, and what it is here.
 std::optional<Value> answer_about_environment(const jit::Node& node) {
   const std::string name = node.kind().toUnqualString();
@@ -216,10 +206,23 @@ std::optional<bool> Interpreter::known_condition(const Datum& datum) const {
   return value.to_bool();
 }
 
-Datum Interpreter::settled(const Datum& datum) const {
+Datum Interpreter::settled(const Datum& datum) {
   if (!sizes || !datum.is_node()) return datum;
   const std::optional<Value> value = sizes->value_of(datum.value().node());
-  return value ? Datum(*value) : datum;
+  if (!value) return datum;
+  ++size_decisions;
+  return *value;
+}
+
+void Interpreter::fail_unknown(const Datum& datum, const char* what) const {
+  const bool by_sizes = datum.is_node() && looks_decided_by_sizes(datum.value().node());
+  const char* const reason = !by_sizes ? " depends on data, which is known only when the model runs"
+                             : sizes && sizes->has_shapes()
+                                 ? " depends on sizes that do not follow from the given shapes"
+                                 : " depends on the sizes of the inputs; tell them (--shape "
+                                   "NAME=1x3x224x224), or trace the model instead of "
+                                   "scripting it";
+  throw Error(ErrorKind::DataDependent, c10::str(what, reason));
 }
 
 bool Interpreter::condition(const Datum& datum, const char* what) {

@@ -46,8 +46,8 @@ class Interpreter {
   /// Knows what follows from the sizes of the inputs; null when nobody does.
   ExampleSizes* sizes = nullptr;
 
-  /// The datum, or its value when that follows from the inputs' sizes.
-  Datum settled(const Datum& datum) const;
+  /// How often these sizes decided what the model does.
+  int64_t size_decisions = 0;
 
  private:
   using Env = std::unordered_map<const torch::jit::Value*, Datum>;
@@ -61,6 +61,9 @@ class Interpreter {
   std::optional<Data> run_builtin(torch::jit::Node& node, const Data& in);
   std::optional<Data> evaluate(torch::jit::Node& node, const Data& in);
   bool condition(const Datum& datum, const char* what);
+  /// The datum, or its value when that follows from the inputs' sizes.
+  Datum settled(const Datum& datum);
+  [[noreturn]] void fail_unknown(const Datum& datum, const char* what) const;
   /// The value of a condition, or nothing when it is not known.
   std::optional<bool> known_condition(const Datum& datum) const;
   [[noreturn]] void rethrow_located(const torch::jit::Node& node, const Error& error);

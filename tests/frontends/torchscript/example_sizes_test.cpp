@@ -8,6 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace sparsebit::frontends::testing::example_sizes_test {
 namespace {
 
@@ -52,6 +54,7 @@ TEST_F(ExampleSizes, Decide) {
   }
   const TorchScriptModel small = import_torchscript(path, shaped({2, 4}));
   EXPECT_EQ(count_nodes(*small.module, fx::Opcode::CallFunction, "torch.roll"), 0u);
+  EXPECT_EQ(small.size_decisions, 3);
   const TorchScriptModel large = import_torchscript(path, shaped({3, 8}));
   EXPECT_EQ(count_nodes(*large.module, fx::Opcode::CallFunction, "torch.roll"), 1u);
 }
@@ -75,6 +78,13 @@ TEST_F(ExampleSizes, ThatAreNotGivenAreAskedFor) {
   EXPECT_THAT(import_error(path),
               HasSubstr("an if depends on the sizes of the inputs; tell them (--shape "
                         "NAME=1x3x224x224), or trace the model instead of scripting it"));
+}
+
+TEST_F(ExampleSizes, ThatNoTensorHasDecideNothing) {
+  const std::string path = scripted(folder_.path(), kWindows);
+  constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
+  EXPECT_THAT(import_error(path, shaped({kHuge, kHuge})),
+              HasSubstr("an if depends on sizes that do not follow from the given shapes"));
 }
 
 /// Elements of the example are made up, so nothing may follow from them.
