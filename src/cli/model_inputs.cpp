@@ -1,7 +1,5 @@
 #include "cli/model_inputs.h"
 
-#include "cli/shape_text.h"
-#include "cli/usage_error.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/near_match.h"
 #include "sparsebit/core/random.h"
@@ -16,7 +14,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <set>
 
 namespace sparsebit::cli {
 namespace {
@@ -228,68 +225,6 @@ class InputMaker {
 
 }  // namespace
 
-namespace {
-
-std::vector<GivenShape> parse_shapes(const InputOptions& options) {
-  std::vector<GivenShape> shapes;
-  std::set<std::string> seen;
-  for (const std::string& text : options.shapes) {
-    shapes.push_back(parse_shape(text));
-    if (!seen.insert(shapes.back().input).second)
-      throw UsageError("--shape " + text + ": the shape of '" + shapes.back().input +
-                       "' is given twice");
-  }
-  return shapes;
-}
-
-}  // namespace
-
-void add_shape_option(CLI::App& command, InputOptions& options) {
-  command
-      .add_option("--shape", options.shapes,
-                  "Shape of an input the file leaves open: NAME=1x3x224x224, with a type if it is "
-                  "not float32: NAME=1x16:int64 (repeatable)")
-      ->allow_extra_args(false);
-}
-
-void add_input_options(CLI::App& command, InputOptions& options) {
-  command
-      .add_option("--input", options.files,
-                  "An input: NAME=FILE.npy, or FILE.npy if there is only one (repeatable)")
-      ->allow_extra_args(false);
-  command.add_flag("--random", options.random, "Random numbers for inputs that are not given");
-  add_shape_option(command, options);
-}
-
-std::vector<std::string> named_inputs(const InputOptions& options) {
-  std::vector<std::string> names;
-  for (const std::string& text : options.files) {
-    if (const size_t equals = text.find('='); equals != std::string::npos) {
-      names.push_back(text.substr(0, equals));
-    }
-  }
-  for (const GivenShape& shape : parse_shapes(options)) names.push_back(shape.input);
-  return names;
-}
-
-std::map<std::string, TensorInfo> known_shapes(const InputOptions& options) {
-  std::map<std::string, TensorInfo> known;
-  for (const GivenShape& shape : parse_shapes(options))
-    known.emplace(shape.input, TensorInfo{shape.shape, shape.dtype.value_or(at::kFloat)});
-  for (const std::string& text : options.files) {
-    const size_t equals = text.find('=');
-    const bool named = equals != std::string::npos && !std::filesystem::exists(text);
-    try {
-      const at::Tensor tensor = io::load_npy(named ? text.substr(equals + 1) : text);
-      known.insert_or_assign(named ? text.substr(0, equals) : "",
-                             TensorInfo{tensor.sizes().vec(), tensor.scalar_type()});
-    } catch (const Error&) {
-      continue;  // is reported where the input is made, which knows more about it
-    }
-  }
-  return known;
-}
-
 void check_memory(const LoadedModel& model) {
   for (const fx::Node* input : model.module->graph().placeholders()) {
     if (input->tensor_info()) check_memory(input->target(), *input->tensor_info());
@@ -310,7 +245,7 @@ void check_shapes_known(const LoadedModel& model) {
 void apply_shapes(LoadedModel& model, const InputOptions& options) {
   Symbols symbols;
   std::vector<std::pair<fx::Node*, TensorInfo>> fixed;
-  for (const GivenShape& given : parse_shapes(options)) {
+  for (const GivenShape& given : given_shapes(options)) {
     const size_t index = find_input(*model.module, given.input);
     fx::Node* const input = model.module->graph().placeholders()[index];
     TensorInfo info{given.shape, given.dtype.value_or(at::kFloat)};

@@ -1,33 +1,13 @@
 #pragma once
 
+#include "cli/input_options.h"
 #include "cli/model_source.h"
 
-#include <CLI/CLI.hpp>
-
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace sparsebit::cli {
-
-/// Options with which a user gives a model's inputs or tells their shapes.
-struct InputOptions {
-  std::vector<std::string> files = {};   ///< NAME=file.npy, or file.npy for the only input
-  std::vector<std::string> shapes = {};  ///< NAME=1x3x224x224 or NAME=1x16:int64
-  bool random = false;                   ///< fill inputs that are not given
-};
-
-/// Declares --shape.
-void add_shape_option(CLI::App& command, InputOptions& options);
-/// Declares --input and --random as well.
-void add_input_options(CLI::App& command, InputOptions& options);
-
-/// Names of inputs that the options speak of, as far as they have one; for ModelOptions.
-std::vector<std::string> named_inputs(const InputOptions& options);
-/// Types and shapes that the options and the files they name tell; for ModelOptions. Throws
-/// UsageError for a --shape that does not parse or speaks of an input again.
-std::map<std::string, fx::TensorInfo> known_shapes(const InputOptions& options);
 
 /// Throws InvalidArgument, with near matches, when the model has no such input.
 void check_input(const fx::GraphModule& module, const std::string& name);

@@ -144,7 +144,9 @@ std::string outputs_as_json(const std::vector<ModelOutput>& outputs) {
     if (!output.file.empty()) item["file"] = output.file.string();
     list.push_back(std::move(item));
   }
-  return ordered_json{{"outputs", std::move(list)}}.dump(2) + "\n";
+  return ordered_json{{"outputs", std::move(list)}}.dump(2, ' ', false,
+                                                         ordered_json::error_handler_t::replace) +
+         "\n";
 }
 
 }  // namespace sparsebit::cli

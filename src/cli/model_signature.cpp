@@ -95,7 +95,7 @@ std::string model_as_json(const fx::GraphModule& module, const std::vector<Slot>
   ordered_json json = ordered_json::parse(fx::to_json(module));
   json["inputs"] = as_json(inputs);
   json["outputs"] = as_json(outputs);
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace sparsebit::cli

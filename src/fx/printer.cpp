@@ -202,7 +202,8 @@ std::string to_mermaid(const GraphModule& module) {
 std::string to_json(const GraphModule& module) {
   nlohmann::ordered_json json = {{"model", module.type()}, {"nodes", nlohmann::json::array()}};
   for (const Node& node : module.graph().nodes()) json["nodes"].push_back(node_json(node, module));
-  return json.dump(2) + "\n";
+  // Names come from files, whose bytes need not be UTF-8.
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace sparsebit::fx

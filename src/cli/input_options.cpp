@@ -1,0 +1,81 @@
+#include "cli/input_options.h"
+
+#include "cli/usage_error.h"
+#include "sparsebit/io/npy.h"
+
+#include <ATen/ATen.h>
+
+#include <filesystem>
+#include <set>
+#include <utility>
+
+namespace sparsebit::cli {
+
+using fx::TensorInfo;
+
+namespace {
+
+/// The name, empty when there is none, and the file of `NAME=FILE` or `FILE`.
+std::pair<std::string, std::string> split_name(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || std::filesystem::exists(text)) return {"", text};
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+}  // namespace
+
+std::vector<GivenShape> given_shapes(const InputOptions& options) {
+  std::vector<GivenShape> shapes;
+  std::set<std::string> seen;
+  for (const std::string& text : options.shapes) {
+    shapes.push_back(parse_shape(text));
+    if (!seen.insert(shapes.back().input).second)
+      throw UsageError("--shape " + text + ": the shape of '" + shapes.back().input +
+                       "' is given twice");
+  }
+  return shapes;
+}
+
+void add_shape_option(CLI::App& command, InputOptions& options) {
+  command
+      .add_option("--shape", options.shapes,
+                  "Shape of an input the file leaves open: NAME=1x3x224x224, with a type if it is "
+                  "not float32: NAME=1x16:int64 (repeatable)")
+      ->allow_extra_args(false);
+}
+
+void add_input_options(CLI::App& command, InputOptions& options) {
+  command
+      .add_option("--input", options.files,
+                  "An input: NAME=FILE.npy, or FILE.npy if there is only one (repeatable)")
+      ->allow_extra_args(false);
+  command.add_flag("--random", options.random, "Random numbers for inputs that are not given");
+  add_shape_option(command, options);
+}
+
+std::vector<std::string> named_inputs(const InputOptions& options) {
+  std::vector<std::string> names;
+  for (const std::string& text : options.files) {
+    if (const auto given = split_name(text); !given.first.empty()) names.push_back(given.first);
+  }
+  for (const GivenShape& shape : given_shapes(options)) names.push_back(shape.input);
+  return names;
+}
+
+std::map<std::string, TensorInfo> known_shapes(const InputOptions& options) {
+  std::map<std::string, TensorInfo> known;
+  for (const GivenShape& shape : given_shapes(options))
+    known.emplace(shape.input, TensorInfo{shape.shape, shape.dtype.value_or(at::kFloat)});
+  for (const std::string& text : options.files) {
+    const auto [name, file] = split_name(text);
+    try {
+      const at::Tensor tensor = io::load_npy(file);
+      known.insert_or_assign(name, TensorInfo{tensor.sizes().vec(), tensor.scalar_type()});
+    } catch (const Error&) {
+      continue;  // is reported where the input is made, which knows more about it
+    }
+  }
+  return known;
+}
+
+}  // namespace sparsebit::cli
