@@ -74,6 +74,18 @@ TEST(TorchScriptBadFile, CutOffAnywhere) {
     expect_one_line(write(folder.path() / "cut.pt", bytes.substr(0, size)));
 }
 
+TEST(TorchScriptBadFile, AZipArchiveOfSomethingElse) {
+  const test::TempDir folder;
+  const std::string path = (folder.path() / "other.zip").string();
+  {
+    caffe2::serialize::PyTorchStreamWriter writer(path);
+    writer.writeRecord("word/document.xml", "<x/>", 4);
+    writer.writeEndOfFile();
+  }
+  EXPECT_EQ(import_error(path),
+            path + ": is a zip archive, but not one of torch: it has no data.pkl");
+}
+
 TEST(TorchScriptBadFile, WithoutARecord) {
   const test::TempDir folder;
   const std::string bytes = read(fixture("convnet.scripted"));
@@ -83,7 +95,11 @@ TEST(TorchScriptBadFile, WithoutARecord) {
     for (size_t at = changed.find("/" + record); at != std::string::npos;
          at = changed.find("/" + record, at))
       changed[at + 1] = '_';
-    expect_one_line(write(folder.path() / "record.pt", changed));
+    const auto path = write(folder.path() / "record.pt", changed);
+    expect_one_line(path);
+    if (record == "version") {
+      EXPECT_EQ(import_error(path), path.string() + ": is damaged: it has no record 'version'");
+    }
   }
 }
 
