@@ -6,6 +6,8 @@
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/near_match.h"
 
+#include <c10/util/Exception.h>
+
 #include <algorithm>
 #include <span>
 #include <sstream>
@@ -29,6 +31,14 @@ class LogToStream {
   ~LogToStream() { set_log_sink({}); }
   LogToStream(const LogToStream&) = delete;
   LogToStream& operator=(const LogToStream&) = delete;
+};
+
+/// libtorch's remarks, such as that one of its functions may change, are for those who call it.
+struct RemarksToLog : c10::WarningHandler {
+  void process(const c10::SourceLocation& /*where*/, const std::string& text,
+               bool /*verbatim*/) override {
+    log_debug("libtorch: {}", text);
+  }
 };
 
 /// CLI11 would only say that a subcommand is required.
@@ -82,6 +92,8 @@ int parse_and_run(int argc, const char* const* argv, std::ostream& out, std::ost
 int run(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
   const Arguments arguments(argv, static_cast<size_t>(argc));
   const LogToStream log(err, arguments);
+  RemarksToLog remarks;
+  const c10::Warning::WarningHandlerGuard guard(&remarks);
   try {
     return parse_and_run(argc, argv, out, err);
   } catch (const UsageError& e) {
