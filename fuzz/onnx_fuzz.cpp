@@ -1,4 +1,5 @@
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/log.h"
 #include "sparsebit/frontends/onnx.h"
 #include "sparsebit/io/onnx_file.h"
 
@@ -19,6 +20,7 @@ std::filesystem::path make_folder() {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const std::filesystem::path folder = make_folder();
+  sparsebit::set_log_level(sparsebit::LogLevel::Off);
   try {
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
     sparsebit::frontends::import_onnx(sparsebit::io::parse_onnx(bytes, "input"),

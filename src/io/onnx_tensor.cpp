@@ -90,13 +90,14 @@ bool fits_in_place(const TensorProto& proto, const Layout& layout, const char* d
 template <class Owner>
 at::Tensor from_bytes(const TensorProto& proto, const Layout& layout, char* data,
                       std::shared_ptr<Owner> keep_alive) {
+  if (layout.count == 0) return at::empty(layout.shape, layout.dtype);  // there may be no bytes
   if (is_four_bit(proto.data_type())) {
     return unpack_four_bits(reinterpret_cast<const uint8_t*>(data), layout);
   }
   if (layout.dtype == at::kBool) {  // a byte of 2 would be undefined behaviour
     return at::from_blob(data, layout.shape, at::kByte).ne(0);
   }
-  if (!fits_in_place(proto, layout, data) || layout.count == 0) {
+  if (!fits_in_place(proto, layout, data)) {
     at::Tensor copy = at::empty(layout.shape, layout.dtype);
     std::memcpy(copy.data_ptr(), data, static_cast<size_t>(layout.bytes));
     return copy;
