@@ -87,7 +87,8 @@ def table(results: list[dict], versions: dict) -> str:
         f"largest absolute difference over the largest absolute value: after import (at most",
         f"{IMPORT_LIMIT:.0e}) / of the exported file in ONNX Runtime (at most {EXPORT_LIMIT:.0e}).",
         "",
-        f"{len(models)} architectures, {len(made)} files that torch could make: "
+        f"{len(models)} of {len(versions['names'])} architectures, {len(made)} files that torch "
+        "could make: "
         f"**{verdicts.count('passed')} passed, {verdicts.count('failed')} failed**.",
         "",
         "| model | input | traced | scripted | opset 11 | opset 13 | opset 17 |",
@@ -98,6 +99,9 @@ def table(results: list[dict], versions: dict) -> str:
         size = max(r["size"] for r in by_form.values())
         cells = [cell(by_form[form]) if form in by_form else "" for form in FORMS]
         lines.append(f"| {name} | 2x3x{size}x{size} | {' | '.join(cells)} |")
+    missing = [name for name in versions["names"] if name not in models]
+    if missing:
+        lines += ["", "## Not run yet", "", ", ".join(missing)]
     for verdict, title in (("failed", "Failed"), ("not made", "Not made by torch")):
         found = [result for result in results if judge(result) == verdict]
         if found:
