@@ -57,7 +57,7 @@ std::string report(const ConvertOptions& options, const fx::GraphModule& module)
     return nlohmann::ordered_json{{"file", options.output},   {"nodes", written.nodes},
                                   {"parameters", parameters}, {"opset", written.opset},
                                   {"bytes", written.bytes},   {"carried", carried}}
-               .dump(2) +
+               .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
            "\n";
   }
   std::string text = fmt::format("{}: {} nodes, {} parameters, opset {}, {:.2f} MB\n",
@@ -95,8 +95,9 @@ void check_target(const ConvertOptions& options) {
 }
 
 /// Where sizes are left open, the exporter tries others; those that the user gave come first.
-std::vector<fx::Value> example_inputs(const LoadedModel& model,
+std::vector<fx::Value> example_inputs(const LoadedModel& model, const InputOptions& given,
                                       const std::vector<DynamicAxis>& dynamic, uint64_t seed) {
+  if (!given.files.empty()) return make_inputs(model, given, seed);
   if (dynamic.empty() || !model.example_inputs.empty()) return model.example_inputs;
   return inputs_of_fixed_shape(model, seed).value_or(std::vector<fx::Value>());
 }
@@ -120,7 +121,7 @@ void convert(const ConvertOptions& options, std::ostream& out) {
   check_shapes_known(model);
   check_memory(model);
   exports::OnnxExportOptions export_options{.opset = options.opset};
-  export_options.inputs = example_inputs(model, dynamic, options.common.seed);
+  export_options.inputs = example_inputs(model, options.inputs, dynamic, options.common.seed);
   model.module->eval();
   export_with_dynamic(model, dynamic, options.output, export_options);
   out << report(options, *model.module);
@@ -139,6 +140,7 @@ void add_convert_command(CLI::App& app, std::ostream& out) {
       ->check(CLI::Range(exports::kOldestOpset, exports::kNewestOpset))
       ->capture_default_str();
   add_shape_option(*cmd, options->inputs);
+  add_example_option(*cmd, options->inputs);
   cmd->add_option("--dynamic", options->dynamic,
                   "Leave a size of an input open: NAME:DIMENSION=SYMBOL (repeatable)")
       ->allow_extra_args(false);

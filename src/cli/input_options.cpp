@@ -44,6 +44,15 @@ void add_shape_option(CLI::App& command, InputOptions& options) {
       ->allow_extra_args(false);
 }
 
+void add_example_option(CLI::App& command, InputOptions& options) {
+  command
+      .add_option("--input", options.files,
+                  "An example of an input, for models that cannot run on made-up numbers: "
+                  "NAME=FILE.npy, or FILE.npy if there is only one (repeatable)")
+      ->allow_extra_args(false);
+  options.random = true;
+}
+
 void add_input_options(CLI::App& command, InputOptions& options) {
   command
       .add_option("--input", options.files,

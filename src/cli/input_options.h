@@ -20,6 +20,8 @@ struct InputOptions {
 
 /// Declares --shape.
 void add_shape_option(CLI::App& command, InputOptions& options);
+/// Declares --input for examples; what is not given is random.
+void add_example_option(CLI::App& command, InputOptions& options);
 /// Declares --input and --random as well.
 void add_input_options(CLI::App& command, InputOptions& options);
 

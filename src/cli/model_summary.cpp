@@ -12,6 +12,9 @@ namespace {
 bool is_known(const fx::Node& node, const fx::GraphModule& module) {
   switch (node.op()) {
     case fx::Opcode::CallFunction:
+      // An operator whose form was not understood is carried, whatever its name.
+      if (node.kwarg("_opset")) return false;
+      [[fallthrough]];
     case fx::Opcode::CallMethod:
       return fx::find_spelling(node, module) != nullptr;
     case fx::Opcode::CallModule: {

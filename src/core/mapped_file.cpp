@@ -1,6 +1,7 @@
 #include "sparsebit/core/mapped_file.h"
 
 #include "sparsebit/core/atomic_file.h"
+#include "sparsebit/core/error.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -22,7 +23,9 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
       mapped_ = true;
     }
   }
+  const bool endless = descriptor >= 0 && !regular && !S_ISDIR(info.st_mode);
   if (descriptor >= 0) ::close(descriptor);
+  SPARSEBIT_CHECK(!endless, Io, path.string(), ": not a regular file; save it as one first");
   if (mapped_) return;
   contents_ = read_file(path);  // also says what is wrong with a file that cannot be opened
   data_ = contents_.data();

@@ -15,15 +15,25 @@ namespace {
 using fx::Node;
 using fx::Value;
 
-/// "onnx.com.microsoft.Gelu" -> {"com.microsoft", "Gelu"}
-std::pair<std::string, std::string> domain_and_type(const std::string& target) {
-  const std::string path = target.substr(std::string("onnx.").size());
+/// "onnx.com.microsoft.Gelu" -> {"com.microsoft", "Gelu"}; a note tells of a type with a dot.
+std::pair<std::string, std::string> domain_and_type(const Node& node) {
+  const std::string path = node.target().substr(std::string("onnx.").size());
+  const Value* type = node.kwarg("_type");
+  if (type && path.ends_with(type->string())) {
+    const size_t rest = path.size() - type->string().size();
+    return {path.substr(0, rest > 0 ? rest - 1 : 0), type->string()};
+  }
   const size_t dot = path.rfind('.');
   if (dot == std::string::npos) return {"", path};
   return {path.substr(0, dot), path.substr(dot + 1)};
 }
 
-bool is_note(const std::string& attribute) { return attribute.starts_with("_"); }
+/// Notes start with an underscore; an attribute that does so in its file has two.
+bool is_note(const std::string& name) { return name.starts_with('_') && !name.starts_with("__"); }
+
+std::string attribute_name(const std::string& name) {
+  return name.starts_with("__") ? name.substr(1) : name;
+}
 
 void fill_list(onnx::AttributeProto& proto, const std::vector<Value>& items) {
   if (items.at(0).is_string()) {
@@ -99,7 +109,7 @@ std::map<std::string, int64_t> carried_domains(const Node& node) {
     for (const auto& [domain, version] : inside->get<fx::Dict>().items)
       domains.emplace(domain, version.to_int());
   }
-  domains[domain_and_type(node.target()).first] = node.kwarg("_opset")->to_int();
+  domains[domain_and_type(node).first] = node.kwarg("_opset")->to_int();
   return domains;
 }
 
@@ -117,7 +127,7 @@ std::vector<std::string> names_inside(const Node& node) {
 onnx::NodeProto carried_node(const Node& node,
                              const std::function<std::string(const Value&)>& value_name) {
   onnx::NodeProto proto;
-  const auto [domain, type] = domain_and_type(node.target());
+  const auto [domain, type] = domain_and_type(node);
   proto.set_op_type(type);
   if (!domain.empty()) proto.set_domain(domain);
   const std::vector<std::string> captures = captures_of(node);
@@ -131,7 +141,7 @@ onnx::NodeProto carried_node(const Node& node,
     names.emplace(captures[i], value_name(node.args()[inputs + i]));
   for (const auto& [name, value] : node.kwargs()) {
     if (is_note(name)) continue;
-    *proto.add_attribute() = attribute_of(node, name, value);
+    *proto.add_attribute() = attribute_of(node, attribute_name(name), value);
   }
   rename_captured(proto, names);
   return proto;

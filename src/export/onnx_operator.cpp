@@ -29,6 +29,9 @@ class Signature {
   Signature(std::string type, int64_t opset)
       : type_(std::move(type)), opset_(opset), schema_(schema_of(type_, opset)) {}
 
+  /// Whether the opset has the operator, as far as the linked library knows.
+  bool exists() const { return schema_ || opset_ > newest_schema_opset(); }
+
   /// Our schema lists ONNX's inputs first, in order, under their newest names.
   Place place_of(size_t index, const std::string& name, const Value& value) const {
     if (became_input(type_, name, opset_)) return Place::Input;
@@ -153,6 +156,7 @@ Value filled_in(const std::string& type, const std::string& name, const Value& v
 
 Operands read_operands(Call& c, const std::string& type) {
   const Signature signature(type, c.w.opset());
+  if (!signature.exists()) c.unsupported(c10::str(type, " needs a newer opset than ", c.w.opset()));
   const auto& parameters = c.args().schema().parameters();
   std::vector<Val> values;
   Operands operands;
@@ -183,7 +187,10 @@ Operands read_operands(Call& c, const std::string& type) {
   for (size_t i = 0; i < values.size(); ++i) {
     const auto group = groups.find(signature.type_group(i));
     const at::ScalarType dtype = group == groups.end() ? at::ScalarType::Undefined : group->second;
-    operands.inputs.push_back(values[i].is_none() ? Sym{} : plain_input(c, values[i], dtype));
+    const bool is_count = type == "TopK" && i == 1;  // one number, and yet a list
+    operands.inputs.push_back(values[i].is_none() ? Sym{}
+                              : is_count ? c.w.reshape(plain_input(c, values[i], dtype), Shape{1})
+                                         : plain_input(c, values[i], dtype));
   }
   if (type == "Resize" && c.w.opset() < 13) {  // what is left out was an empty tensor
     for (const size_t i : {size_t{1}, size_t{2}}) {

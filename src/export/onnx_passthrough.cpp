@@ -135,7 +135,10 @@ void Exporter::check_carried_opset(const Node& node, const std::string& type, in
   const bool same = before && now && before->SinceVersion() == now->SinceVersion();
   SPARSEBIT_CHECK(same, Unsupported, "node '", node.name(), "': ", type, " was written for opset ",
                   opset, " and may be another operator in opset ", writer_.opset(),
-                  "; export with opset ", opset);
+                  opset >= kOldestOpset && opset <= kNewestOpset
+                      ? c10::str("; export with opset ", opset)
+                      : c10::str("; no opset that can be written has it: those are ", kOldestOpset,
+                                 " to ", kNewestOpset));
 }
 
 }  // namespace sparsebit::exports

@@ -73,14 +73,14 @@ void check_axes(const OnnxExportOptions& options, const std::vector<InputSpec>& 
                   inputs.size(), " inputs, got ", options.inputs.size(), " example inputs");
 }
 
-at::Tensor make_example(const TensorInfo& info, const Sizes& sizes) {
+at::Tensor make_example(const TensorInfo& info, const Sizes& sizes, int64_t number) {
   Shape shape = info.shape;
   for (size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] < 0) shape[i] = sizes.at(info.symbols[i]);
   }
   at::Generator generator = at::detail::createCPUGenerator(0);
   if (at::isFloatingType(info.dtype)) return at::rand(shape, generator).to(info.dtype);
-  return at::full(shape, info.dtype == at::kBool ? 1 : 0, info.dtype);
+  return at::full(shape, info.dtype == at::kBool ? 1 : number, info.dtype);
 }
 
 /// An example of the wanted sizes; a given one is repeated or cut, so that its values stay valid.
@@ -97,7 +97,7 @@ at::Tensor fit_example(at::Tensor example, const TensorInfo& info, const Sizes& 
 }
 
 std::vector<fx::Value> example_inputs(const std::vector<InputSpec>& inputs, const Sizes& sizes,
-                                      const std::vector<fx::Value>& given) {
+                                      const std::vector<fx::Value>& given, int64_t number) {
   std::vector<fx::Value> values;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const bool has = i < given.size();
@@ -106,7 +106,7 @@ std::vector<fx::Value> example_inputs(const std::vector<InputSpec>& inputs, cons
     } else if (has) {
       values.emplace_back(fit_example(given[i].tensor().detach(), *inputs[i].tensor, sizes));
     } else {
-      values.emplace_back(make_example(*inputs[i].tensor, sizes));
+      values.emplace_back(make_example(*inputs[i].tensor, sizes, number));
     }
   }
   return values;
@@ -280,11 +280,20 @@ void merge_varied(ShapeFacts& facts, const TrialRun& first, const TrialRun& vari
   }
 }
 
+/// Whether an input of integers has no example.
+bool has_numbers_made_up(const std::vector<InputSpec>& inputs, const OnnxExportOptions& options) {
+  return options.inputs.empty() &&
+         std::any_of(inputs.begin(), inputs.end(), [](const InputSpec& input) {
+           return input.tensor && at::isIntegralType(input.tensor->dtype, /*includeBool=*/false);
+         });
+}
+
 /// Facts of a model for one pair of sizes; throws when the model cannot take them.
+/// @param number  that fills inputs of integers: most models take 0, some divide by it.
 void learn(const fx::GraphModule& module, const OnnxExportOptions& options, const Sizes& a,
-           const Sizes& b, ShapeFacts& result) {
+           const Sizes& b, int64_t number, ShapeFacts& result) {
   const auto run = [&](const Sizes& sizes, const TrialRun* other_than = nullptr) {
-    return run_trial(module, example_inputs(result.inputs, sizes, options.inputs), sizes,
+    return run_trial(module, example_inputs(result.inputs, sizes, options.inputs, number), sizes,
                      other_than);
   };
   const TrialRun first = run(a);
@@ -305,16 +314,22 @@ ShapeFacts find_shapes(const fx::GraphModule& module, const OnnxExportOptions& o
     result.inputs.push_back(read_input(*node, result.inputs.size(), options));
   check_axes(options, result.inputs);
   std::optional<Error> first_error;
-  for (const auto& [a, b] : candidates(result.inputs, options.inputs)) {
-    try {
-      learn(module, options, a, b, result);
-      return result;
-    } catch (const Error& e) {
-      if (!first_error) first_error = e;
-      if (a.empty()) break;  // nothing to vary
+  for (const int64_t number : {0, 1}) {
+    for (const auto& [a, b] : candidates(result.inputs, options.inputs)) {
+      try {
+        learn(module, options, a, b, number, result);
+        return result;
+      } catch (const Error& e) {
+        if (!first_error) first_error = e;
+        if (a.empty()) break;  // nothing to vary
+      }
     }
+    if (!has_numbers_made_up(result.inputs, options)) break;
   }
-  first_error->add_context("while running the model to learn its shapes");
+  first_error->add_context(has_numbers_made_up(result.inputs, options)
+                               ? "while running the model on made-up numbers to learn its shapes; "
+                                 "give examples of its inputs (--input)"
+                               : "while running the model to learn its shapes");
   throw *first_error;
 }
 

@@ -1,9 +1,9 @@
 #include "export/trial_run.h"
 
 #include "export/carried.h"
-#include "export/data_sizes.h"
 
 #include "sparsebit/core/error_context.h"
+#include "sparsebit/fx/ops/data_sizes.h"
 #include "sparsebit/fx/resolve.h"
 
 #include <ATen/ATen.h>
@@ -103,9 +103,9 @@ class Trial {
   void note_data(const Node& node, const fx::OperatorCall& call, const fx::Args& args,
                  Value& result) {
     if (!data_.contains(&node)) return;
-    if (reads_only_sizes(*call.op, args)) {
+    if (fx::reads_only_sizes(*call.op, args)) {
       data_.erase(&node);
-    } else if (takes_number(*call.op, args)) {
+    } else if (fx::takes_number(*call.op, args)) {
       result_.sizes_depend_on_data = true;  // sizes may be made of it
       if (other_than_ && result.is_int()) result = result.to_int() + 1;
       if (other_than_ && result.is_double()) result = result.to_double() + 1;
@@ -115,9 +115,9 @@ class Trial {
         call.args[name].for_each_node([&](const Node& n) { found |= data_.contains(&n); });
         return found;
       };
-      const std::vector<int64_t> dims = data_sized_dims(*call.op, args, depends, result);
+      const std::vector<int64_t> dims = fx::data_sized_dims(*call.op, args, depends, result);
       if (dims.empty()) return;
-      if (other_than_) result = one_larger(result, dims);
+      if (other_than_) result = fx::one_larger(result, dims);
       result_.sizes_depend_on_data = true;
     }
   }
@@ -160,6 +160,24 @@ class Trial {
         result_.aliases[&node].push_back(input);
     }
     if (uses_[&node] > 0) values_.emplace(&node, std::move(*value));
+    if (data_.contains(&node) && fx::mutates_input(node, module_)) spread_data(node);
+  }
+
+  /// What shares memory with a tensor that data was written to.
+  void spread_data(const Node& writer) {
+    std::vector<const Node*> found = {&writer};
+    if (!writer.inputs().empty()) found.push_back(writer.inputs().front());
+    while (!found.empty()) {
+      const Node* node = found.back();
+      found.pop_back();
+      for (const auto& [view, bases] : result_.aliases) {
+        for (const Node* base : bases) {
+          if (base == node && data_.insert(view).second) found.push_back(view);
+          if (view == node && data_.insert(base).second) found.push_back(base);
+        }
+      }
+      data_.insert(node);
+    }
   }
 
   const fx::GraphModule& module_;

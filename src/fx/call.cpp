@@ -16,6 +16,23 @@ bool has_node(const std::vector<Value>& args, const Kwargs& kwargs) {
                      [](const auto& kv) { return kv.second.contains_node(); });
 }
 
+const Value* find(const Kwargs& kwargs, std::string_view name) {
+  const auto it = std::find_if(kwargs.begin(), kwargs.end(),
+                               [&](const auto& item) { return item.first == name; });
+  return it == kwargs.end() ? nullptr : &it->second;
+}
+
+/// Operators of a file that nobody here understands stand in the graph with notes about them.
+void check_executable(const Spelling* found, const std::string& spelling, const Kwargs& kwargs) {
+  const Value* reason = find(kwargs, "_reason");
+  const std::string why = reason ? " (" + reason->string() + ")" : "";
+  SPARSEBIT_CHECK(found, Unsupported, "the operator '", spelling,
+                  "' is not known, so it cannot be executed", why,
+                  why.empty() ? did_you_mean(spelling, operators().spellings()) : "");
+  SPARSEBIT_CHECK(!find(kwargs, "_opset"), Unsupported, "the operator '", spelling,
+                  "' is carried unchanged from its file, so it cannot be executed", why);
+}
+
 Value call(Opcode op, std::string_view target, const std::string& spelling, std::vector<Value> args,
            Kwargs kwargs) {
   const bool misspelt = op == Opcode::CallFunction && target.starts_with("Tensor.");
@@ -25,9 +42,7 @@ Value call(Opcode op, std::string_view target, const std::string& spelling, std:
     if (found) bind_call(*found, args, kwargs);  // a call that cannot work is an error now
     return tracer->record(op, std::string(target), std::move(args), std::move(kwargs));
   }
-  SPARSEBIT_CHECK(found, Unsupported, "the operator '", spelling,
-                  "' is not known, so it cannot be executed",
-                  did_you_mean(spelling, operators().spellings()));
+  check_executable(found, spelling, kwargs);
   return run_kernel(*found->op, bind_call(*found, args, kwargs));
 }
 

@@ -181,6 +181,36 @@ TEST_F(Convert, UnknownOperatorsAreCarriedAndListed) {
   EXPECT_EQ(io::load_onnx(out_).graph().node(0).domain(), "com.acme");
 }
 
+TEST_F(Convert, FormsThatAreNotUnderstoodAreCarriedAndListed) {
+  const std::string model = dir_ / "odd.onnx";
+  save_odd_model(model);
+  const Result result = convert({model, "-o", out_});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("not known here: resize (onnx.Resize)\n"));
+  const Result run = run_command({"run", model.c_str(), "--random"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err,
+              HasSubstr("the operator 'onnx.Resize' is carried unchanged from its file, so "
+                        "it cannot be executed"));
+}
+
+TEST_F(Convert, ExamplesOfInputsHelpWhereMadeUpNumbersDoNot) {
+  const std::string model = dir_ / "reshape.onnx", shape = dir_ / "shape.npy";
+  save_reshape_model(model);
+  const Result without = convert({model, "-o", out_});
+  EXPECT_EQ(without.code, 1);
+  EXPECT_THAT(without.err, HasSubstr("give examples of its inputs (--input)"));
+  io::save_npy(shape, at::tensor({2, 3}, at::kLong));
+  const Result with = convert({model, "-o", out_, "--input", "shape=" + shape});
+  EXPECT_EQ(with.code, 0) << with.err;
+}
+
+TEST_F(Convert, NamesOfFilesNeedNotBeText) {
+  const Result result =
+      convert({"zoo:resnet20", "-o", std::string(dir_ / "a") + "\xff.onnx", "--json"});
+  EXPECT_EQ(result.code, 0) << result.err;
+}
+
 TEST_F(Convert, TheSameModelGivesTheSameBytes) {
   const std::string second = dir_ / "second.onnx";
   convert({"zoo:resnet20", "-o", out_});

@@ -77,6 +77,30 @@ void save_custom_model(const std::filesystem::path& path) {
   io::save_onnx(model, path);
 }
 
+void save_odd_model(const std::filesystem::path& path) {
+  onnx::ModelProto model = new_model();
+  onnx::GraphProto& graph = *model.mutable_graph();
+  add_node(graph, "Resize", {"x", "", "scales"}, "y");
+  onnx::AttributeProto& odd = *graph.mutable_node(0)->add_attribute();
+  odd.set_name("sharpness");
+  odd.set_type(onnx::AttributeProto::INT);
+  odd.set_i(3);
+  *graph.add_initializer() = io::to_tensor_proto(at::tensor({2.f}), "scales");
+  set_type(*graph.add_input(), "x", onnx::TensorProto::FLOAT, {"2"});
+  set_type(*graph.add_output(), "y", onnx::TensorProto::FLOAT, {"4"});
+  io::save_onnx(model, path);
+}
+
+void save_reshape_model(const std::filesystem::path& path) {
+  onnx::ModelProto model = new_model();
+  onnx::GraphProto& graph = *model.mutable_graph();
+  add_node(graph, "Reshape", {"x", "shape"}, "y");
+  set_type(*graph.add_input(), "x", onnx::TensorProto::FLOAT, {"6"});
+  set_type(*graph.add_input(), "shape", onnx::TensorProto::INT64, {"2"});
+  set_type(*graph.add_output(), "y", onnx::TensorProto::FLOAT, {"n", "m"});
+  io::save_onnx(model, path);
+}
+
 void save_torchscript_model(const std::filesystem::path& path) {
   save_scripted(path, "def forward(self, x):\n  return torch.relu(x) + 1\n");
 }

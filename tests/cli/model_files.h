@@ -11,6 +11,12 @@ void save_onnx_model(const std::filesystem::path& path, int64_t opset = 13);
 /// y = Foo(x) of a domain nobody knows, x float32[2].
 void save_custom_model(const std::filesystem::path& path);
 
+/// y = Resize(x) with an attribute that nobody knows, x float32[2].
+void save_odd_model(const std::filesystem::path& path);
+
+/// y = Reshape(x, shape): x float32[6], `shape` int64[2].
+void save_reshape_model(const std::filesystem::path& path);
+
 /// TorchScript: forward(x) = relu(x) + 1.
 void save_torchscript_model(const std::filesystem::path& path);
 

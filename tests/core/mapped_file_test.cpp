@@ -34,6 +34,11 @@ TEST(MappedFile, WritingToTheMemoryLeavesTheFileAlone) {
   EXPECT_EQ(read_file(dir / "a"), "some bytes");
 }
 
+TEST(MappedFile, ADeviceIsAnError) {
+  EXPECT_THAT([] { MappedFile("/dev/zero"); },
+              ThrowsMessage<Error>(HasSubstr("/dev/zero: not a regular file")));
+}
+
 TEST(MappedFile, MissingFileAndFolderAreErrors) {
   const test::TempDir dir;
   EXPECT_THAT([&] { MappedFile(dir / "none"); },

@@ -4,6 +4,7 @@
 #include "export/export_case.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/frontends/onnx.h"
 #include "sparsebit/io/onnx_attribute.h"
 
 #include <ATen/ATen.h>
@@ -38,6 +39,23 @@ TEST(Carried, UnknownOperatorsAreWrittenBackUnchanged) {
   ASSERT_EQ(model.opset_import_size(), 2);
   EXPECT_EQ(model.opset_import(1).domain(), "my.domain");
   EXPECT_EQ(model.opset_import(1).version(), 2);
+}
+
+TEST(Carried, NamesOfAttributesAndTypesSurvive) {
+  const auto module = parse_module(
+      "%x = input()\n"
+      "%y = onnx.my.Bar.v2(%x, __scale=3, alpha=2, _opset=1, _outputs=1, _type='Bar.v2')\n"
+      "return %y\n");
+  const onnx::ModelProto model = to_onnx(*module, {.inputs = {at::ones({2})}});
+  const onnx::NodeProto& node = model.graph().node(0);
+  EXPECT_EQ(node.domain(), "my");
+  EXPECT_EQ(node.op_type(), "Bar.v2");
+  ASSERT_EQ(node.attribute_size(), 2);
+  EXPECT_EQ(node.attribute(0).name(), "_scale");
+
+  const auto again = frontends::import_onnx(onnx::ModelProto(model));
+  const onnx::ModelProto second = to_onnx(*again);
+  EXPECT_EQ(second.graph().node(0).SerializeAsString(), node.SerializeAsString());
 }
 
 TEST(Carried, SubgraphsReadTheNewNames) {
@@ -223,6 +241,30 @@ TEST(OnnxOperators, AreWrittenInTheFormOfTheOpset) {
       ADD_FAILURE() << c.call << ": " << e.what();
     }
   }
+}
+
+TEST(OnnxOperators, RunInOnnxRuntime) {
+  const sparsebit::test::TempDir dir;
+  OrtQueue queue(dir.path());
+  const at::Tensor x = at::arange(25, at::kFloat).reshape({1, 1, 5, 5}).sin();
+  for (const char* call :
+       {"onnx.TopK(%x, 2)", "onnx.TopK(%x, tensor([3], dtype=torch.int64), axis=2, largest=0)",
+        // 5 times 1.4 is 7 in float32 only.
+        "onnx.Resize(%x, None, [1.0, 1.0, 1.399999976158142, 1.399999976158142])"}) {
+    const auto module = parse_module(c10::str("%x = input()\n%y = ", call, "\nreturn %y\n"));
+    for (const int64_t opset : {11, 13, 17, 21}) {
+      queue.add(c10::str(call, " at opset ", opset),
+                to_onnx(*module, {.opset = opset, .inputs = {x}}), {x},
+                run_reference(*module, {x}));
+    }
+  }
+  EXPECT_EQ(queue.run(), 12U);
+}
+
+TEST(OnnxOperators, ThatAnOpsetLacksAreRefused) {
+  const auto module = parse_module("%x = input()\n%y = onnx.HammingWindow(%x)\nreturn %y\n");
+  EXPECT_THAT([&] { to_onnx(*module, {.inputs = {at::scalar_tensor(4, at::kLong)}}); },
+              ThrowsMessage<Error>(HasSubstr("HammingWindow needs a newer opset than 13")));
 }
 
 TEST(OnnxOperators, DefaultsAreThoseOfTheOpset) {

@@ -342,6 +342,33 @@ const GraphCase kDataSizes[] = {
      %y = operator.getitem(%u, 0)
      %n = %y.size(0)
      return (%y, %n))"},
+    {"WrittenInPlace", R"(
+     %g = torch.relu(%x)
+     %z = torch.zeros(6, 4)
+     %s = operator.setitem(%z, ..., %g)
+     %p = torch.nonzero(%z)
+     %n = %p.size(0)
+     %y = torch.ones(%n)
+     return %y)"},
+    {"RowsWrittenInPlace", R"(
+     %g = torch.relu(%x)
+     %r = operator.getitem(%g, slice(1, 3, None))
+     %z = torch.zeros(6, 4)
+     %s = operator.setitem(%z, slice(1, 3, None), %r)
+     %p = torch.nonzero(%z)
+     %n = %p.size(0)
+     %y = torch.ones(%n)
+     return %y)"},
+    {"WrittenThroughAView", R"(
+     %g = torch.relu(%x)
+     %r = operator.getitem(%g, 0)
+     %z = torch.zeros(6, 4)
+     %v = operator.getitem(%z, 0)
+     %s = %v.add_(%r)
+     %p = torch.nonzero(%z)
+     %n = %p.size(0)
+     %y = torch.ones(%n)
+     return %y)"},
     {"Slice", R"(
      %m = torch.gt(%x, 0)
      %c = torch.sum(%m)
@@ -369,6 +396,32 @@ TEST(DataSizes, RunWithOtherDataThanTheExample) {
     }
   }
   EXPECT_EQ(queue.run(), std::size(kDataSizes) * 12);
+}
+
+/// An axis that depends on data: whether more than half is above 0.
+TEST(DataSizes, AxesAreData) {
+  const auto module = parse_module(R"(
+     %x = input()
+     %m = torch.gt(%x, 0)
+     %c = torch.sum(%m)
+     %b = torch.gt(%c, 12)
+     %i = %b.to(torch.int64)
+     %a = torch.reshape(%i, [1])
+     %y = onnx.ReduceSum(%x, %a, 0)
+     %n = %y.size(0)
+     %z = torch.zeros(%n)
+     %u = onnx.Unsqueeze(%y, %a)
+     return (%y, %z, %u))");
+  const sparsebit::test::TempDir dir;
+  OrtQueue queue(dir.path());
+  for (const int64_t opset : {13, 17, 21}) {
+    const onnx::ModelProto model = to_onnx(*module, {.opset = opset, .inputs = {numbers({6, 4})}});
+    for (const double shift : {5.0, -5.0}) {
+      const at::Tensor x = numbers({6, 4}) + shift;
+      queue.add(c10::str("opset ", opset), model, {x}, run_reference(*module, {x}));
+    }
+  }
+  EXPECT_EQ(queue.run(), 6U);
 }
 
 TEST(DataSizes, AreOpenInTheFile) {

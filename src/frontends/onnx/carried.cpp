@@ -85,6 +85,7 @@ void add_notes(fx::Kwargs& kwargs, const onnx::NodeProto& node, const OperatorSe
                const std::vector<std::string>& captures, const std::string& reason) {
   kwargs.emplace_back("_opset", sets.version(node.domain()));
   kwargs.emplace_back("_outputs", int64_t{node.output_size()});
+  if (node.op_type().find('.') != std::string::npos) kwargs.emplace_back("_type", node.op_type());
   if (!captures.empty()) {
     kwargs.emplace_back("_captures", fx::List({captures.begin(), captures.end()}));
   }
@@ -117,7 +118,9 @@ void carry_unchanged(GraphBuilder& builder, const onnx::NodeProto& node, const O
 
   fx::Kwargs kwargs;
   for (const onnx::AttributeProto& attribute : node.attribute()) {
-    kwargs.emplace_back(attribute.name(), carried_attribute(attribute, builder.external()));
+    // Names that start with an underscore are our notes; the file's own get a second one.
+    const std::string name = (attribute.name().starts_with('_') ? "_" : "") + attribute.name();
+    kwargs.emplace_back(name, carried_attribute(attribute, builder.external()));
   }
   add_notes(kwargs, node, sets, captures, reason);
 

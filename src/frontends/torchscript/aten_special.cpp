@@ -1,4 +1,5 @@
 #include "frontends/torchscript/aten.h"
+#include "frontends/torchscript/aten_rules.h"
 #include "sparsebit/core/error.h"
 
 #include <limits>
@@ -118,32 +119,6 @@ Result embedding_bag(GraphBuilder& b, const AtenCall& call) {
   return out;
 }
 
-/// Both families of overloads: scale factors as a list, or one argument per axis.
-Result upsample(GraphBuilder& b, const AtenCall& call) {
-  const auto ends = [&](const char* text) { return call.name.find(text) != std::string::npos; };
-  const char* mode = ends("nearest_exact") ? "nearest-exact"
-                     : ends("nearest")     ? "nearest"
-                     : ends("trilinear")   ? "trilinear"
-                     : ends("bilinear")    ? "bilinear"
-                     : ends("bicubic")     ? "bicubic"
-                                           : "linear";
-  std::vector<Value> scales;
-  for (const char* name : {"scales", "scales_d", "scales_h", "scales_w"}) {
-    if (!call[name].is_none()) scales.push_back(call[name]);
-  }
-  const Value factors = scales.empty() ? call["scale_factors"] : Value(fx::List(std::move(scales)));
-  Kwargs kwargs;
-  if (factors.is_none())
-    kwargs.emplace_back("size", call["output_size"]);
-  else
-    kwargs.emplace_back("scale_factor", factors);
-  kwargs.emplace_back("mode", mode);
-  if (call.has("align_corners")) kwargs.emplace_back("align_corners", call["align_corners"]);
-  if (call.name.ends_with("_aa")) kwargs.emplace_back("antialias", true);
-  const Value input = call.has("self") ? call["self"] : call["input"];
-  return Data{b.function("torch.nn.functional.interpolate", {input}, std::move(kwargs))};
-}
-
 Result to(GraphBuilder& b, const AtenCall& call) {
   Kwargs kwargs;
   for (const char* name : {"other", "device", "dtype", "memory_format"})
@@ -230,6 +205,31 @@ Result native_attention(GraphBuilder& b, const AtenCall& call) {
   return Data{b.getitem(both, 0), b.getitem(both, 1)};
 }
 
+Result frobenius_norm(GraphBuilder& b, const AtenCall& call) {
+  const Value dims = call["dim"];
+  const bool all = dims.is_none() || (dims.is_sequence() && dims.items().empty());
+  Kwargs kwargs = {{"p", "fro"}, {"dim", all ? Value() : dims}};
+  add_unless(kwargs, "keepdim", call.has("keepdim") ? call["keepdim"] : Value(false), false);
+  return Data{b.function("torch.norm", {call["self"]}, kwargs)};
+}
+
+Result positions(GraphBuilder& b, const AtenCall& call) {
+  return Data{b.function("torch.nonzero", {call["self"]}, {{"as_tuple", true}})};
+}
+
+Result distances(GraphBuilder& b, const AtenCall& call) {
+  static const char* const modes[] = {"use_mm_for_euclid_dist_if_necessary",
+                                      "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"};
+  const Value mode = call["compute_mode"];
+  const int64_t number = mode.is_none() ? 0 : mode.to_int();
+  SPARSEBIT_CHECK(number >= 0 && number < 3, InvalidModel, "cdist has no mode ", number);
+  return Data{b.function("torch.cdist", {call["x1"], call["x2"], call["p"]},
+                         {{"compute_mode", modes[number]}})};
+}
+
+/// No tensor of ours is a list of tensors in disguise.
+Result never(GraphBuilder&, const AtenCall&) { return Data{Value(false)}; }
+
 /// A tensor of numbers; whether it wants gradients means nothing to a constant.
 Result new_tensor(GraphBuilder& b, const AtenCall& call) {
   Kwargs kwargs;
@@ -250,18 +250,18 @@ const std::map<std::string, Rule>& rules() {
       {"_convolution_mode", convolution},
       {"embedding", embedding},
       {"embedding_bag", embedding_bag},
-      {"upsample_nearest1d", upsample},
-      {"upsample_nearest2d", upsample},
-      {"upsample_nearest3d", upsample},
-      {"_upsample_nearest_exact1d", upsample},
-      {"_upsample_nearest_exact2d", upsample},
-      {"_upsample_nearest_exact3d", upsample},
-      {"upsample_linear1d", upsample},
-      {"upsample_bilinear2d", upsample},
-      {"upsample_bicubic2d", upsample},
-      {"upsample_trilinear3d", upsample},
-      {"_upsample_bilinear2d_aa", upsample},
-      {"_upsample_bicubic2d_aa", upsample},
+      {"upsample_nearest1d", write_upsample},
+      {"upsample_nearest2d", write_upsample},
+      {"upsample_nearest3d", write_upsample},
+      {"_upsample_nearest_exact1d", write_upsample},
+      {"_upsample_nearest_exact2d", write_upsample},
+      {"_upsample_nearest_exact3d", write_upsample},
+      {"upsample_linear1d", write_upsample},
+      {"upsample_bilinear2d", write_upsample},
+      {"upsample_bicubic2d", write_upsample},
+      {"upsample_trilinear3d", write_upsample},
+      {"_upsample_bilinear2d_aa", write_upsample},
+      {"_upsample_bicubic2d_aa", write_upsample},
       {"to", to},
       {"max", larger_or_smaller},
       {"min", larger_or_smaller},
@@ -294,6 +294,12 @@ const std::map<std::string, Rule>& rules() {
       {"alias", same},
       {"split", split},
       {"split_with_sizes", split},
+      {"grid_sampler", write_grid_sampler},
+      {"affine_grid_generator", write_affine_grid},
+      {"frobenius_norm", frobenius_norm},
+      {"nonzero_numpy", positions},
+      {"cdist", distances},
+      {"is_nested", never},
       {"scalar_tensor", new_tensor},
       {"tensor", new_tensor},
   };

@@ -1,6 +1,7 @@
 #include "frontends/torchscript/example_sizes.h"
 
 #include "sparsebit/fx/call.h"
+#include "sparsebit/fx/ops/data_sizes.h"
 #include "sparsebit/fx/resolve.h"
 
 #include <ATen/ATen.h>
@@ -32,24 +33,6 @@ bool has_tensor(const Value& value) {
                        [](const auto& item) { return has_tensor(item.second); });
   }
   return value.is_tensor();
-}
-
-bool has_mask(const Value& value) {
-  if (value.is_sequence()) return std::any_of(value.items().begin(), value.items().end(), has_mask);
-  return value.is_tensor() &&
-         (value.tensor().scalar_type() == at::kBool || value.tensor().scalar_type() == at::kByte);
-}
-
-/// Results whose shape depends on elements.
-bool has_shape_from_data(const fx::Node& node, const std::vector<Value>& args) {
-  static const std::set<std::string> always = {"nonzero",  "argwhere", "masked_select",
-                                               "unique",   "_unique2", "unique_consecutive",
-                                               "bincount", "nms",      "histc"};
-  const std::string name = node.target().substr(node.target().rfind('.') + 1);
-  if (always.contains(name)) return true;
-  if (name == "where") return args.size() < 2;
-  if (name == "getitem" || name == "index") return args.size() > 1 && has_mask(args[1]);
-  return name == "repeat_interleave" && args.size() > 1 && has_tensor(args[1]);
 }
 
 /// The same type and shape in hardly any memory.
@@ -145,10 +128,18 @@ bool ExampleSizes::decided_by_sizes(const fx::Node& node, const Value& value) co
     from_tensors |= has_tensor(*known.value);
   }
   if (!has_tensor(value)) return !from_tensors || asks_for_form(node);
-  std::vector<Value> args;
-  for (const Value& arg : node.args())
-    args.push_back(arg.map_nodes([&](fx::Node& input) { return *known_.at(&input).value; }));
-  return !has_shape_from_data(node, args);
+  return !has_shape_from_data(node, value);
+}
+
+bool ExampleSizes::has_shape_from_data(const fx::Node& node, const Value& value) const {
+  const std::optional<fx::OperatorCall> call = fx::resolve(node, root_);
+  if (!call) return true;  // nobody knows
+  std::vector<Value> values;
+  for (const Value& arg : call->args.values())
+    values.push_back(arg.map_nodes([&](fx::Node& input) { return *known_.at(&input).value; }));
+  const fx::Args args(call->op->schema, std::move(values));
+  const auto is_tensor = [&](std::string_view name) { return has_tensor(args[name]); };
+  return !fx::data_sized_dims(*call->op, args, is_tensor, value).empty();
 }
 
 bool looks_decided_by_sizes(const fx::Node& node) {

@@ -37,6 +37,7 @@ class ExampleSizes {
   Known run(const fx::Node& node);
   std::optional<fx::Value> execute(const fx::Node& node);
   bool decided_by_sizes(const fx::Node& node, const fx::Value& value) const;
+  bool has_shape_from_data(const fx::Node& node, const fx::Value& value) const;
 
   const fx::Graph& graph_;
   fx::Module& root_;

@@ -128,6 +128,25 @@ Datum Leaves::call_module(GraphBuilder& builder, const std::string& path, const 
   return result;
 }
 
+/// A placeholder, or one for each tensor of a tuple.
+Datum make_input(const c10::TypePtr& type, const std::string& name,
+                 const std::optional<Value>& standard, GraphBuilder& builder) {
+  if (const auto tuple = type->cast<c10::TupleType>(); tuple && !standard) {
+    Data items;
+    for (const c10::TypePtr& item : tuple->elements())
+      items.push_back(make_input(item, c10::str(name, "_", items.size()), {}, builder));
+    return Datum::tuple(std::move(items));
+  }
+  const bool is_container =
+      type->kind() == c10::TypeKind::ListType || type->kind() == c10::TypeKind::DictType;
+  SPARSEBIT_CHECK(
+      !is_container || standard, Unsupported, "the input '", name, "' is a ",
+      type->annotation_str(),
+      ", and only tensors, numbers and tuples of them can be inputs; wrap the model into "
+      "one that takes tensors");
+  return Value(builder.graph().placeholder(name, standard));
+}
+
 /// Placeholders for the model's inputs; those that are fixed have their default instead.
 Data make_inputs(const torch::jit::Module& model, GraphBuilder& builder,
                  const std::set<std::string>& fixed, const std::vector<std::string>& given,
@@ -145,9 +164,8 @@ Data make_inputs(const torch::jit::Module& model, GraphBuilder& builder,
     }
     std::optional<Value> value;
     if (standard && !is_given) value = to_value(*standard);
-    fx::Node& node = builder.graph().placeholder(name, value);
-    if (value) fixable.push_back(&node);
-    inputs.push_back(Value(node));
+    inputs.push_back(make_input(arguments[i].type(), name, value, builder));
+    if (value) fixable.push_back(&inputs.back().value().node());
   }
   return inputs;
 }

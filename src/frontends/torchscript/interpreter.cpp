@@ -59,7 +59,8 @@ int64_t text_cost(const Data& in) {
       largest = std::max(largest, datum.value().to_int());
     }
   }
-  return has_text ? characters + largest : 0;
+  constexpr int64_t kPlenty = int64_t{1} << 40;  // sums of such numbers do not overflow
+  return has_text ? characters + std::min(largest, kPlenty) : 0;
 }
 
 /// Python's functions on texts make long ones of short ones: ljust, replace, join.
@@ -126,7 +127,10 @@ void Interpreter::rethrow_located(const jit::Node& node, const Error& error) {
   if (!line.empty()) place += " (" + line + ")";
   std::string advice;
   if (error.kind() == ErrorKind::DataDependent && !path.empty())
-    advice = "; to keep that module as one opaque step, skip it (--skip '" + path + "')";
+    advice =
+        "; trace the model instead, or keep that module as one opaque step when you inspect or "
+        "run it (--skip '" +
+        path + "')";
   throw Error(error.kind(), place + ": " + one_line(error) + advice);
 }
 

@@ -1,3 +1,4 @@
+#include "fx/ops/onnx_resize.h"
 #include "fx/ops/families.h"
 #include "fx/ops/kernels.h"
 #include "fx/ops/onnx_input.h"
@@ -40,7 +41,7 @@ void set_scales(const Args& a, std::vector<Axis>& axes) {
   SPARSEBIT_CHECK(scales.size() == axes.size(), InvalidArgument, "scales has ", scales.size(),
                   " entries, expected ", axes.size());
   for (size_t i = 0; i < axes.size(); ++i) {
-    const double wanted = std::floor(static_cast<double>(axes[i].size) * scales[i]);
+    const double wanted = resized(axes[i].size, scales[i]);
     SPARSEBIT_CHECK(scales[i] > 0 && wanted < 1e12, InvalidArgument, "scales contains ", scales[i]);
     axes[i].scale = scales[i];
     axes[i].out = static_cast<int64_t>(wanted);

@@ -42,11 +42,12 @@ TEST(TorchScriptControlFlow, AFlagThatIsGivenIsUnknown) {
 
 TEST(TorchScriptControlFlow, ThatDependsOnDataIsAnErrorWithModuleAndLine) {
   const std::string path = fixture("data_dependent").string();
-  EXPECT_EQ(import_error(path),
-            path +
-                ": module 'inner' (make_torchscript_fixtures.py:178): an if depends on data, which "
-                "is known only when the model runs; to keep that module as one opaque step, skip "
-                "it (--skip 'inner')");
+  EXPECT_EQ(
+      import_error(path),
+      path +
+          ": module 'inner' (make_torchscript_fixtures.py:178): an if depends on data, which "
+          "is known only when the model runs; trace the model instead, or keep that module as "
+          "one opaque step when you inspect or run it (--skip 'inner')");
   try {
     import_torchscript(path);
   } catch (const Error& e) {

@@ -46,6 +46,17 @@ class ExampleSizes : public ::testing::Test {
   test::TempDir folder_;
 };
 
+TEST_F(ExampleSizes, ThatDependOnDataDecideNothing) {
+  const std::string path = scripted(folder_.path(),
+                                    "def forward(self, x):\n"
+                                    "  h = torch.one_hot(x, -1)\n"
+                                    "  if h.size(-1) > 3:\n"
+                                    "    return h.sum() + 1\n"
+                                    "  return h.sum()\n");
+  EXPECT_THAT(import_error(path, {.shapes = {{"x", {{3}, at::kLong}}}}),
+              HasSubstr("an if depends on data"));
+}
+
 TEST_F(ExampleSizes, Decide) {
   const std::string path = scripted(folder_.path(), kWindows);
   for (const std::vector<int64_t>& shape :

@@ -1,10 +1,13 @@
 #include "sparsebit/fx/ops/operator.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/fx/ops/data_sizes.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <set>
 
 namespace sparsebit::fx::operator_test {
 namespace {
@@ -83,6 +86,22 @@ TEST(OperatorTable, KernelErrorsGainTheOperatorAndShapes) {
       ThrowsMessage<Error>(
           "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)\n"
           "  in operator 'matmul' with input=Tensor[2, 3] float32, other=Tensor[4, 5] float32"));
+}
+
+TEST(DataSizes, OperatorsThatTakeSizesAsTensorsAreListed) {
+  const std::set<std::string> sizing = {"axes",         "depth", "ends",    "K",      "limit",
+                                        "output_shape", "pads",  "repeats", "scales", "shape",
+                                        "size",         "sizes", "split",   "starts", "steps"};
+  // Lists of numbers in these; what they say is known when the graph is written.
+  const std::set<std::string> fixed = {"onnx.AveragePool", "onnx.ConvInteger", "onnx.LpPool",
+                                       "onnx.MaxPool", "onnx.QLinearConv"};
+  for (const Operator* op : operators().all()) {
+    if (!op->name.starts_with("onnx.") || fixed.contains(op->name)) continue;
+    for (const Parameter& parameter : op->schema.parameters()) {
+      const bool listed = !sizing.contains(parameter.name) || can_be_data_sized(op->name);
+      EXPECT_TRUE(listed) << op->name << ", " << parameter.name;
+    }
+  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "frontends/onnx/ops/axis.h"
 #include "frontends/onnx/ops/families.h"
+#include "fx/ops/onnx_resize.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/fx/node.h"
@@ -36,7 +37,7 @@ std::optional<Doubles> constant_numbers(const Conversion& c, size_t i) {
 int64_t new_size(const Conversion& c, const Request& r, size_t i) {
   if (r.sizes) return r.sizes->items[i].is_int() ? r.sizes->items[i].to_int() : -1;
   const int64_t size = c.info(0)->shape[i];
-  const double wanted = std::floor(static_cast<double>(size) * (*r.scales)[i]);
+  const double wanted = fx::resized(size, (*r.scales)[i]);
   return size >= 0 && wanted < 1e12 ? static_cast<int64_t>(wanted) : -1;
 }
 

@@ -1,4 +1,4 @@
-#include "export/data_sizes.h"
+#include "sparsebit/fx/ops/data_sizes.h"
 
 #include <ATen/ATen.h>
 
@@ -8,11 +8,9 @@
 #include <set>
 #include <string>
 
-namespace sparsebit::exports {
+namespace sparsebit::fx {
 namespace {
 
-using fx::Args;
-using fx::Value;
 using Names = std::set<std::string, std::less<>>;
 
 /// Which dimensions follow from data.
@@ -35,7 +33,7 @@ const std::map<std::string, DataSized, std::less<>>& data_sized_operators() {
       {"onnx.CenterCropPad", {{"shape"}, Dims::All}},
       {"onnx.Compress", {{"condition"}, Dims::Axis}},
       {"onnx.ConstantOfShape", {{"input"}, Dims::All}},
-      {"onnx.DFT", {{"dft_length"}, Dims::All}},
+      {"onnx.DFT", {{"dft_length", "axis"}, Dims::All}},
       {"onnx.Expand", {{"shape"}, Dims::All}},
       {"onnx.HammingWindow", {{"size"}, Dims::First}},
       {"onnx.HannWindow", {{"size"}, Dims::First}},
@@ -50,11 +48,23 @@ const std::map<std::string, DataSized, std::less<>>& data_sized_operators() {
       {"onnx.Reshape", {{"shape"}, Dims::All}},
       {"onnx.Resize", {{"roi", "scales", "sizes"}, Dims::All}},
       {"onnx.STFT", {{"frame_step", "frame_length"}, Dims::All}},
+      {"onnx.ReduceL1", {{"axes"}, Dims::All}},
+      {"onnx.ReduceL2", {{"axes"}, Dims::All}},
+      {"onnx.ReduceLogSum", {{"axes"}, Dims::All}},
+      {"onnx.ReduceLogSumExp", {{"axes"}, Dims::All}},
+      {"onnx.ReduceMax", {{"axes"}, Dims::All}},
+      {"onnx.ReduceMean", {{"axes"}, Dims::All}},
+      {"onnx.ReduceMin", {{"axes"}, Dims::All}},
+      {"onnx.ReduceProd", {{"axes"}, Dims::All}},
+      {"onnx.ReduceSum", {{"axes"}, Dims::All}},
+      {"onnx.ReduceSumSquare", {{"axes"}, Dims::All}},
       {"onnx.Slice", {{"starts", "ends", "axes", "steps"}, Dims::All}},
       {"onnx.Split", {{"split"}, Dims::Axis}},
+      {"onnx.Squeeze", {{"axes"}, Dims::All}},
       {"onnx.Tile", {{"repeats"}, Dims::All}},
       {"onnx.TopK", {{"K"}, Dims::Axis}},
       {"onnx.Unique", {{"X"}, Dims::Axis}},
+      {"onnx.Unsqueeze", {{"axes"}, Dims::All}},
       {"repeat_interleave", {{"repeats", "input"}, Dims::Axis}},
       {"where", {{"condition"}, Dims::First}},
   };
@@ -77,15 +87,14 @@ bool is_mask(const Value& index) {
 /// x[:, mask]: the dimension where the picked elements stand.
 std::vector<int64_t> masked_dims(const Args& args) {
   const Value& index = args["index"];
-  const std::vector<Value> items =
-      index.is<fx::Tuple>() ? index.items() : std::vector<Value>{index};
+  const std::vector<Value> items = index.is<Tuple>() ? index.items() : std::vector<Value>{index};
   if (std::none_of(items.begin(), items.end(), is_mask)) return {};
   int64_t dim = 0;
   for (const Value& item : items) {
     if (item.is_tensor()) break;
-    const bool open_ended = item.is<fx::Ellipsis>();
+    const bool open_ended = item.is<Ellipsis>();
     if (open_ended) return {args["input"].tensor().dim()};  // counts from the end: the last one
-    dim += item.is_none() || item.is<fx::Slice>() ? 1 : 0;
+    dim += item.is_none() || item.is<Slice>() ? 1 : 0;
   }
   return {dim};
 }
@@ -103,7 +112,7 @@ const at::Tensor& first_tensor(const Value& value) {
 
 }  // namespace
 
-bool reads_only_sizes(const fx::Operator& op, const Args& args) {
+bool reads_only_sizes(const Operator& op, const Args& args) {
   static const Names names = {"dim",       "empty_like", "full_like", "is_floating_point",
                               "new_empty", "new_full",   "new_ones",  "new_zeros",
                               "numel",     "ones_like",  "rand_like", "randn_like",
@@ -116,12 +125,16 @@ bool reads_only_sizes(const fx::Operator& op, const Args& args) {
   return names.contains(op.name);
 }
 
-bool takes_number(const fx::Operator& op, const Args& args) {
+bool takes_number(const Operator& op, const Args& args) {
   static const Names names = {"float", "index", "int", "item"};
   return names.contains(op.name) && args["input"].is_tensor();
 }
 
-std::vector<int64_t> data_sized_dims(const fx::Operator& op, const Args& args,
+bool can_be_data_sized(const std::string& operator_name) {
+  return operator_name == "getitem" || data_sized_operators().contains(operator_name);
+}
+
+std::vector<int64_t> data_sized_dims(const Operator& op, const Args& args,
                                      const std::function<bool(std::string_view)>& depends_on_data,
                                      const Value& result) {
   if (op.name == "getitem") {
@@ -145,7 +158,7 @@ Value one_larger(const Value& result, const std::vector<int64_t>& dims) {
   if (result.is_sequence()) {
     std::vector<Value> items;
     for (const Value& item : result.items()) items.push_back(one_larger(item, dims));
-    return fx::Tuple(std::move(items));
+    return Tuple(std::move(items));
   }
   if (!result.is_tensor() || result.tensor().dim() == 0) return result;
   at::Tensor larger = result.tensor();
@@ -160,4 +173,4 @@ Value one_larger(const Value& result, const std::vector<int64_t>& dims) {
   return larger;
 }
 
-}  // namespace sparsebit::exports
+}  // namespace sparsebit::fx
