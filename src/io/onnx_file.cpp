@@ -5,10 +5,12 @@
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/mapped_file.h"
+#include "sparsebit/io/onnx_all_tensors.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/stubs/logging.h>
+#include <google/protobuf/unknown_field_set.h>
 
 #include <array>
 #include <limits>
@@ -54,6 +56,21 @@ void write_message(const onnx::ModelProto& model, const std::filesystem::path& p
   file.finish();
 }
 
+/// Defaults of a function's attributes, a field newer than the packaged ONNX. What cannot be read
+/// is left out: the reader of the model says so.
+template <class Visit>
+void for_each_default(const onnx::FunctionProto& function, const Visit& visit) {
+  constexpr int kDefaults = 11;
+  const auto& fields = function.GetReflection()->GetUnknownFields(function);
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const google::protobuf::UnknownField& field = fields.field(i);
+    const bool has_bytes = field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED;
+    onnx::AttributeProto attribute;
+    if (field.number() != kDefaults || !has_bytes) continue;
+    if (attribute.ParseFromString(field.length_delimited())) visit(attribute);
+  }
+}
+
 }  // namespace
 
 bool looks_like_onnx(std::string_view bytes) {
@@ -79,10 +96,20 @@ onnx::ModelProto parse_onnx(std::string_view bytes, const std::string& where) {
 
 std::vector<std::string> external_files(const onnx::ModelProto& model) {
   std::set<std::string> files;
-  for (const onnx::TensorProto& tensor : model.graph().initializer()) {
+  const auto note = [&files](const onnx::TensorProto& tensor) {
     for (const onnx::StringStringEntryProto& entry : tensor.external_data()) {
       if (entry.key() == "location") files.insert(entry.value());
     }
+  };
+  for_each_tensor(model.graph(), note);
+  for (const onnx::TrainingInfoProto& training : model.training_info()) {
+    for_each_tensor(training.initialization(), note);
+    for_each_tensor(training.algorithm(), note);
+  }
+  for (const onnx::FunctionProto& function : model.functions()) {
+    for (const onnx::NodeProto& node : function.node()) for_each_tensor(node, note);
+    for_each_default(
+        function, [&](const onnx::AttributeProto& attribute) { for_each_tensor(attribute, note); });
   }
   return {files.begin(), files.end()};
 }

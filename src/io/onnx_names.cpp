@@ -1,6 +1,7 @@
 #include "io/onnx_names.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/io/onnx_subgraphs.h"
 
 #include <algorithm>
 #include <functional>
@@ -44,7 +45,29 @@ void check_tensor(const onnx::TensorProto& tensor, const char* what, const Place
   }
 }
 
+void check_sparse(const onnx::SparseTensorProto& tensor, const std::string& what,
+                  const Place& place) {
+  check_tensor(tensor.values(), what.c_str(), place);
+  check_tensor(tensor.indices(), (what + "'s indices").c_str(), place);
+}
+
 void check_graph(const onnx::GraphProto& graph, const Place& place);
+
+void check_attribute(const onnx::AttributeProto& attribute, const Place& place) {
+  check_name(attribute.name(), "an attribute", place);
+  check_text(attribute.ref_attr_name(), "what attribute '" + attribute.name() + "' refers to",
+             place);
+  if (attribute.has_t()) check_tensor(attribute.t(), "a tensor", place);
+  for (const auto& tensor : attribute.tensors()) check_tensor(tensor, "a tensor", place);
+  if (attribute.has_sparse_tensor()) {
+    check_sparse(attribute.sparse_tensor(), "a sparse tensor", place);
+  }
+  for (const auto& tensor : attribute.sparse_tensors()) {
+    check_sparse(tensor, "a sparse tensor", place);
+  }
+  const Place inside = [&] { return place() + ", attribute '" + attribute.name() + "'"; };
+  for_each_graph(attribute, [&](const onnx::GraphProto& graph) { check_graph(graph, inside); });
+}
 
 void check_node(const onnx::NodeProto& node, const Place& place) {
   check_text(node.name(), "its name", place);
@@ -52,15 +75,7 @@ void check_node(const onnx::NodeProto& node, const Place& place) {
   check_text(node.domain(), "its domain", place);
   check_each(node.input(), "input", place);
   check_each(node.output(), "output", place);
-  for (const onnx::AttributeProto& attribute : node.attribute()) {
-    check_name(attribute.name(), "an attribute", place);
-    check_text(attribute.ref_attr_name(), "what attribute '" + attribute.name() + "' refers to",
-               place);
-    if (attribute.has_t()) check_tensor(attribute.t(), "a tensor", place);
-    const Place inside = [&] { return place() + ", attribute '" + attribute.name() + "'"; };
-    if (attribute.has_g()) check_graph(attribute.g(), inside);
-    for (const onnx::GraphProto& graph : attribute.graphs()) check_graph(graph, inside);
-  }
+  for (const onnx::AttributeProto& attribute : node.attribute()) check_attribute(attribute, place);
 }
 
 template <class Nodes>
@@ -87,8 +102,7 @@ void check_graph(const onnx::GraphProto& graph, const Place& place) {
   check_values(graph.value_info(), "a value", place);
   for (const auto& tensor : graph.initializer()) check_tensor(tensor, "an initializer", place);
   for (const auto& tensor : graph.sparse_initializer()) {
-    check_tensor(tensor.values(), "a sparse initializer", place);
-    check_tensor(tensor.indices(), "a sparse initializer's indices", place);
+    check_sparse(tensor, "a sparse initializer", place);
   }
   check_nodes(graph.node(), place);
 }

@@ -53,6 +53,40 @@ TEST(OnnxFile, LargeModelsKeepTheirWeightsBesideThem) {
   EXPECT_TRUE(at::equal(weight, at::arange(1000.0F)));
 }
 
+onnx::TensorProto stored_in(const std::string& file) {
+  onnx::TensorProto tensor;
+  tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+  tensor.add_external_data()->set_key("location");
+  tensor.mutable_external_data(0)->set_value(file);
+  return tensor;
+}
+
+TEST(OnnxFile, DataFilesAreFoundWhereverTensorsAre) {
+  onnx::ModelProto model = small_model();
+  EXPECT_THAT(external_files(model), testing::IsEmpty());
+  onnx::GraphProto& graph = *model.mutable_graph();
+  *graph.add_initializer() = stored_in("a");
+  *graph.add_sparse_initializer()->mutable_values() = stored_in("b");
+  *graph.mutable_sparse_initializer(0)->mutable_indices() = stored_in("c");
+  onnx::AttributeProto& attribute = *graph.mutable_node(0)->add_attribute();
+  *attribute.mutable_t() = stored_in("d");
+  *attribute.add_tensors() = stored_in("e");
+  *attribute.mutable_sparse_tensor()->mutable_values() = stored_in("f");
+  *attribute.add_sparse_tensors()->mutable_indices() = stored_in("g");
+  *attribute.mutable_g()->add_initializer() = stored_in("h");
+  *attribute.add_graphs()->add_node()->add_attribute()->mutable_t() = stored_in("i");
+  onnx::FunctionProto& function = *model.add_functions();
+  *function.add_node()->add_attribute()->mutable_t() = stored_in("j");
+  *model.add_training_info()->mutable_algorithm()->add_initializer() = stored_in("k");
+  onnx::AttributeProto otherwise;
+  *otherwise.mutable_t() = stored_in("l");
+  auto& unknown = *function.GetReflection()->MutableUnknownFields(&function);
+  unknown.AddLengthDelimited(11, otherwise.SerializeAsString());
+  unknown.AddLengthDelimited(11, "\xFF");
+  EXPECT_THAT(external_files(parse_onnx(model.SerializeAsString(), "m")),
+              testing::ElementsAre("a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"));
+}
+
 TEST(OnnxFile, WeightsAreNotWrittenWithoutTheirModel) {
   const test::TempDir dir;
   std::filesystem::create_directory(dir / "a.onnx");
@@ -134,6 +168,23 @@ const BadName kBadNames[] = {
        m.mutable_graph()->add_sparse_initializer()->mutable_values()->set_name(s);
      },
      "m: the name of a sparse initializer is not UTF-8 text"},
+    {"TensorsOfAttribute",
+     [](onnx::ModelProto& m, const std::string& s) {
+       m.mutable_graph()->mutable_node(0)->add_attribute()->add_tensors()->set_name(s);
+     },
+     "m: node 'first' (Add): the name of a tensor is not UTF-8 text"},
+    {"SparseTensor",
+     [](onnx::ModelProto& m, const std::string& s) {
+       onnx::AttributeProto& value = *m.mutable_graph()->mutable_node(0)->add_attribute();
+       value.mutable_sparse_tensor()->mutable_values()->set_name(s);
+     },
+     "m: node 'first' (Add): the name of a sparse tensor is not UTF-8 text"},
+    {"SparseTensors",
+     [](onnx::ModelProto& m, const std::string& s) {
+       onnx::AttributeProto& value = *m.mutable_graph()->mutable_node(0)->add_attribute();
+       value.add_sparse_tensors()->mutable_indices()->set_name(s);
+     },
+     "m: node 'first' (Add): the name of a sparse tensor's indices is not UTF-8 text"},
     {"Function",
      [](onnx::ModelProto& m, const std::string& s) {
        onnx::FunctionProto& function = *m.add_functions();

@@ -19,7 +19,8 @@ onnx::ModelProto load_onnx(const std::filesystem::path& path);
 /// @param where  what errors call the bytes: a file name.
 onnx::ModelProto parse_onnx(std::string_view bytes, const std::string& where);
 
-/// Files beside a model that hold its weights, as the model names them; each once, sorted.
+/// Files beside a model that hold its weights, as the model names them; each once, sorted. Counts
+/// whatever holds tensors: attributes, subgraphs and functions too.
 std::vector<std::string> external_files(const onnx::ModelProto& model);
 
 /// Above this size, in bytes, weights go to a second file: a protobuf message ends at 2 GB.
