@@ -1,8 +1,8 @@
 #include "frontends/onnx/attributes.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/io/onnx_all_tensors.h"
 #include "sparsebit/io/onnx_attribute.h"
-#include "sparsebit/io/onnx_subgraphs.h"
 
 namespace sparsebit::frontends {
 namespace {
@@ -39,28 +39,11 @@ List doubles(const google::protobuf::RepeatedField<float>& items) {
   return list;
 }
 
-void embed_all(AttributeProto& attribute, io::ExternalData& external);
-
-/// The exported file would point to data files it does not have.
-void embed_all(onnx::GraphProto& graph, io::ExternalData& external) {
-  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
-    io::embed_external_data(tensor, external);
-  }
-  for (onnx::NodeProto& node : *graph.mutable_node()) {
-    for (AttributeProto& attribute : *node.mutable_attribute()) embed_all(attribute, external);
-  }
-}
-
-void embed_all(AttributeProto& attribute, io::ExternalData& external) {
-  if (attribute.has_t()) io::embed_external_data(*attribute.mutable_t(), external);
-  for (onnx::TensorProto& tensor : *attribute.mutable_tensors()) {
-    io::embed_external_data(tensor, external);
-  }
-  io::for_each_graph(attribute, [&](onnx::GraphProto& graph) { embed_all(graph, external); });
-}
-
 Value as_text(AttributeProto attribute, io::ExternalData& external) {
-  embed_all(attribute, external);
+  // The exported file would point to data files it does not have.
+  io::for_each_tensor(attribute, [&external](onnx::TensorProto& tensor) {
+    io::embed_external_data(tensor, external);
+  });
   io::AttributeText text = io::attribute_to_text(attribute);
   return Dict{{std::move(text.form), std::move(text.text)}};
 }

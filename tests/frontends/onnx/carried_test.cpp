@@ -85,6 +85,36 @@ TEST(OnnxCarried, ExternalDataIsTakenAlong) {
   EXPECT_EQ(then.g().initializer(0).raw_data(), std::string("\1\0\2\0", 4));
 }
 
+TEST(OnnxCarried, ExternalDataOfSparseTensorsIsTakenAlong) {
+  const test::TempDir dir;
+  write_file_atomically(dir / "w.bin", std::string("\1\0\2\0", 4) + std::string(100, '\0'));
+  write_file_atomically(dir / "i.bin", std::string(100, '\0'));
+  onnx::SparseTensorProto sparse;
+  *sparse.mutable_values() = external(TensorProto::FLOAT, 1, "w.bin");
+  *sparse.mutable_indices() = external(TensorProto::INT64, 1, "i.bin");
+  sparse.add_dims(4);
+  ModelProto model = test::model_from_text(kChoice);
+  onnx::GraphProto& branch =
+      *model.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_g();
+  *branch.add_sparse_initializer() = sparse;
+  *branch.mutable_node(0)->add_attribute()->add_sparse_tensors() = sparse;
+  *model.mutable_graph()->add_sparse_initializer() = sparse;
+  model.mutable_graph()->add_output()->set_name("far");
+  const auto module = import_onnx(std::move(model), {.name = "m.onnx", .folder = dir.path()});
+
+  const auto expect_inside = [](const onnx::SparseTensorProto& tensor) {
+    EXPECT_EQ(tensor.values().raw_data(), std::string("\1\0\2\0", 4));
+    EXPECT_FALSE(tensor.values().has_data_location());
+    EXPECT_EQ(tensor.indices().raw_data(), std::string(8, '\0'));
+    EXPECT_FALSE(tensor.indices().has_data_location());
+  };
+  const AttributeProto constant = attribute_of(find_call(*module, "onnx.Constant"), "sparse_value");
+  expect_inside(constant.sparse_tensor());
+  const AttributeProto then = attribute_of(find_call(*module, "onnx.If"), "then_branch");
+  expect_inside(then.g().sparse_initializer(0));
+  expect_inside(then.g().node(0).attribute(0).sparse_tensors(0));
+}
+
 TEST(OnnxCarried, ExternalDataStaysInTheModelsFolder) {
   const test::TempDir dir;
   ModelProto model = test::model_from_text("(float[2] x) => (float[2] y) { y = Relu (x) }");
