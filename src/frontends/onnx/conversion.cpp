@@ -43,7 +43,8 @@ bool never_grows(std::string_view target) {
 
 /// Adds up the elements of all tensors in a value, and multiplies them.
 struct Elements {
-  int64_t sum = 0, product = 1;
+  int64_t sum = 0, product = 1, largest = 0;
+  int64_t element_size = 1;  // of the widest, in bytes
 
   void add(const Value& value) {
     if (value.is_sequence()) {
@@ -52,12 +53,19 @@ struct Elements {
     if (!value.is_tensor()) return;
     const int64_t count = std::max<int64_t>(value.tensor().numel(), 1);
     sum += count;
+    largest = std::max(largest, count);
+    element_size = std::max(element_size, static_cast<int64_t>(value.tensor().element_size()));
     product = std::min(product, kLargestProduct + 1) * std::min(count, kLargestProduct + 1);
   }
+
+  /// What a result of all of them takes more than one of only the largest would, which the file has
+  /// room for: one constant can be joined to itself many times.
+  int64_t added_bytes() const { return (sum - largest) * element_size; }
 };
 
+/// @param budget  bytes that may still be taken
 bool can_compute_now(std::string_view target, const std::vector<Value>& args,
-                     const fx::Kwargs& kwargs) {
+                     const fx::Kwargs& kwargs, int64_t budget) {
   Elements elements;
   for (const Value& arg : args) {
     if (arg.contains_node()) return false;
@@ -68,7 +76,7 @@ bool can_compute_now(std::string_view target, const std::vector<Value>& args,
     elements.add(value);
   }
   const bool small = elements.sum <= kSmallConstant && elements.product <= kLargestProduct;
-  return small || never_grows(target);
+  return small || (never_grows(target) && elements.added_bytes() <= budget);
 }
 
 int64_t count_bytes(const Value& value) {
@@ -185,7 +193,7 @@ Value Conversion::size(size_t i, int64_t dim) {
 }
 
 Value Conversion::function(std::string_view target, std::vector<Value> args, fx::Kwargs kwargs) {
-  if (builder_.may_compute() && can_compute_now(target, args, kwargs)) {
+  if (builder_.may_compute() && can_compute_now(target, args, kwargs, builder_.budget())) {
     Value result = fx::call_function(target, std::move(args), std::move(kwargs));
     builder_.note_computed(count_bytes(result));
     return result;
@@ -194,7 +202,7 @@ Value Conversion::function(std::string_view target, std::vector<Value> args, fx:
 }
 
 Value Conversion::method(std::string_view name, std::vector<Value> args, fx::Kwargs kwargs) {
-  if (builder_.may_compute() && can_compute_now(name, args, kwargs)) {
+  if (builder_.may_compute() && can_compute_now(name, args, kwargs, builder_.budget())) {
     Value result = fx::call_method(name, std::move(args), std::move(kwargs));
     builder_.note_computed(count_bytes(result));
     return result;

@@ -78,6 +78,7 @@ class GraphBuilder {
   /// small file cannot fill the memory. Beyond that calls stay calls.
   void set_budget(int64_t bytes) { budget_ = bytes; }
   bool may_compute() const { return budget_ > 0; }
+  int64_t budget() const { return budget_; }
   void note_computed(int64_t bytes) { budget_ -= bytes; }
 
   /// Erases every node made since `mark`, and its layer. What was defined stays.

@@ -75,7 +75,7 @@ bool convert_size(Conversion& c) {
 
 bool convert_gather(Conversion& c) {
   const auto indices = c.constant_ints(1);
-  if (c.operand(0).kind != Kind::Ints || !indices) return false;
+  if (c.operand(0).kind != Kind::Ints || !indices || indices->size() > kLongestList) return false;
   c.attributes().ignore("axis");  // there is only one
   const std::vector<Value>& items = c.operand(0).value.items();
   const auto size = static_cast<int64_t>(items.size());
@@ -188,6 +188,7 @@ bool convert_binary(Conversion& c) {
   const auto a = c.int_list(0), b = c.int_list(1);
   if (!a || !b) return false;
   const size_t size = std::max(a->items.size(), b->items.size());
+  if (size > kLongestList) return false;
   const bool fits = (a->items.size() == size || a->items.size() == 1) &&
                     (b->items.size() == size || b->items.size() == 1);
   if (!fits || a->items.empty() || b->items.empty()) return false;

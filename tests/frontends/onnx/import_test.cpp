@@ -15,6 +15,10 @@ namespace sparsebit::frontends::import_test {
 namespace {
 
 using fx::GraphModule;
+using Calls = std::vector<std::string>;
+using test::calls;
+using test::ModelBuilder;
+using test::run;
 using test::text_of;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
@@ -184,6 +188,36 @@ TEST(OnnxImport, QuotientsOfDifferencesRoundTowardsZero) {
       " ten = Constant <value = int64 {10}> () d = Sub (n, ten)"
       " three = Constant <value = int64 {3}> () y = Div (d, three) }");
   EXPECT_EQ((*module)(at::zeros({3})).tensor().item<int64_t>(), -2);
+}
+
+/// One constant of 1 MB, joined to itself: what the file has room for is computed, more is not.
+TEST(OnnxImport, JoinedConstantsAreLeftToTheRunWhenTheyAreMany) {
+  const auto joined = [](size_t count, const at::Tensor& value) {
+    return calls(
+        *ModelBuilder(13)
+             .input("x", {1})
+             .constant("c", value)
+             .node("Concat", std::vector<std::string>(count, "c"), {"y"}, {{"axis", int64_t{0}}})
+             .output("y")
+             .import());
+  };
+  const at::Tensor constant = at::zeros({1 << 18});
+  EXPECT_EQ(joined(20, constant), Calls{});
+  EXPECT_EQ(joined(200, constant), Calls{"torch.cat"});
+}
+
+TEST(OnnxImport, LongListsAreNotShapeArithmetic) {
+  for (const char* type : {"Gather", "Mul"}) {
+    const auto module = ModelBuilder(13)
+                            .input("x", {-1})
+                            .constant("c", at::zeros({2000}, at::kLong))
+                            .node("Shape", {"x"}, {"s"})
+                            .node(type, {"s", "c"}, {"y"})
+                            .output("y")
+                            .import();
+    EXPECT_LT(text_of(*module).size(), 2000U) << type;
+    EXPECT_EQ(run(*module, {at::ones({3})})[0].size(0), 2000) << type;
+  }
 }
 
 TEST(OnnxImport, ConstantsThatGrowAreLeftToTheRun) {
