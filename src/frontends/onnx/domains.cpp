@@ -12,9 +12,11 @@ std::string key_of(const std::string& domain) { return is_default_domain(domain)
 bool is_default_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
 
 OperatorSets::OperatorSets(const Entries& entries) {
-  for (const onnx::OperatorSetIdProto& entry : entries) {
-    versions_[key_of(entry.domain())] = entry.version();
-  }
+  for (const onnx::OperatorSetIdProto& entry : entries) add(entry.domain(), entry.version());
+}
+
+void OperatorSets::add(const std::string& domain, int64_t version) {
+  versions_[key_of(domain)] = version;
 }
 
 std::optional<int64_t> OperatorSets::find(const std::string& domain) const {

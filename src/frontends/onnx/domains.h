@@ -22,11 +22,14 @@ class OperatorSets {
 
   /// Nothing when the file does not say.
   std::optional<int64_t> find(const std::string& domain) const;
+  /// Each domain once, the default one as "".
+  const std::map<std::string, int64_t>& versions() const { return versions_; }
+  void add(const std::string& domain, int64_t version);
   /// 1 when the file does not say, which is InvalidModel for the default domain.
   int64_t version(const std::string& domain) const;
 
  private:
-  std::map<std::string, int64_t> versions_;  // the default domain as ""
+  std::map<std::string, int64_t> versions_;
 };
 
 }  // namespace sparsebit::frontends

@@ -41,24 +41,28 @@ std::optional<int> since_version(const std::string& type, int64_t version) {
   return schema ? std::optional(schema->SinceVersion()) : std::nullopt;
 }
 
-/// The first operator of a domain that is another one in another version; empty when none is.
+/// Whether an operator may be another one in another version.
+bool may_differ(const onnx::NodeProto& node, int64_t a, int64_t b) {
+  if (a == b) return false;
+  const auto before =
+      is_default_domain(node.domain()) ? since_version(node.op_type(), a) : std::nullopt;
+  return !before || before != since_version(node.op_type(), b);
+}
+
+/// The first node whose operator may be another one; null when there is none.
 template <class Nodes>
-std::string changed_operator(const Nodes& nodes, const std::string& domain, int64_t a, int64_t b) {
-  std::string changed;
+const onnx::NodeProto* find_changed(const Nodes& nodes, const OperatorSets& written_for,
+                                    const OperatorSets& used) {
   for (const onnx::NodeProto& node : nodes) {
-    const bool concerned =
-        is_default_domain(domain) ? is_default_domain(node.domain()) : node.domain() == domain;
-    if (concerned) {
-      const auto before =
-          is_default_domain(domain) ? since_version(node.op_type(), a) : std::nullopt;
-      if (!before || before != since_version(node.op_type(), b)) return node.op_type();
-    }
+    const auto before = written_for.find(node.domain()), after = used.find(node.domain());
+    if (before && after && may_differ(node, *before, *after)) return &node;
+    const onnx::NodeProto* changed = nullptr;
     io::for_each_graph(node, [&](const onnx::GraphProto& graph) {
-      if (changed.empty()) changed = changed_operator(graph.node(), domain, a, b);
+      if (!changed) changed = find_changed(graph.node(), written_for, used);
     });
-    if (!changed.empty()) return changed;
+    if (changed) return changed;
   }
-  return "";
+  return nullptr;
 }
 
 }  // namespace
@@ -80,15 +84,15 @@ std::map<std::string, onnx::AttributeProto> defaults_of(const onnx::FunctionProt
   return defaults;
 }
 
-void check_same_operators(const onnx::FunctionProto& function,
-                          const onnx::OperatorSetIdProto& written_for, int64_t used) {
-  const std::string& domain = written_for.domain();
-  const std::string changed =
-      changed_operator(function.node(), domain, written_for.version(), used);
-  SPARSEBIT_CHECK(changed.empty(), Unsupported, "the function '", function.name(),
-                  "' is written for version ", written_for.version(), " of ",
+void check_same_operators(const onnx::FunctionProto& function, const OperatorSets& written_for,
+                          const OperatorSets& used) {
+  const onnx::NodeProto* changed = find_changed(function.node(), written_for, used);
+  if (!changed) return;
+  const std::string& domain = changed->domain();
+  SPARSEBIT_CHECK(false, Unsupported, "the function '", function.name(),
+                  "' is written for version ", written_for.version(domain), " of ",
                   is_default_domain(domain) ? "ONNX's operators" : "'" + domain + "'",
-                  ", the model for version ", used, ", where ", changed,
+                  ", the model for version ", used.version(domain), ", where ", changed->op_type(),
                   " may mean something else");
 }
 

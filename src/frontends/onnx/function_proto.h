@@ -7,6 +7,8 @@
 
 namespace sparsebit::frontends {
 
+class OperatorSets;
+
 // Fields of functions that the linked ONNX library is too old to know: protobuf keeps them by their
 // numbers.
 
@@ -17,9 +19,10 @@ std::string overload_of(const onnx::NodeProto& node);
 /// Attributes that a call may leave out, by name. Throws InvalidModel when they cannot be read.
 std::map<std::string, onnx::AttributeProto> defaults_of(const onnx::FunctionProto& function);
 
-/// Throws Unsupported unless every operator of a function's body means the same in the version of a
-/// domain that the function was written for and in the one the model uses.
-void check_same_operators(const onnx::FunctionProto& function,
-                          const onnx::OperatorSetIdProto& written_for, int64_t used);
+/// Throws Unsupported unless every operator of a function's body means the same in the versions
+/// that the function was written for and in those the model uses. Goes through the body once,
+/// however many operator sets there are.
+void check_same_operators(const onnx::FunctionProto& function, const OperatorSets& written_for,
+                          const OperatorSets& used);
 
 }  // namespace sparsebit::frontends

@@ -10,8 +10,10 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 namespace sparsebit::frontends {
 namespace {
@@ -30,23 +32,78 @@ constexpr size_t kMostBytes = size_t{256} << 20;
 struct Function {
   const FunctionProto* proto;
   std::map<std::string, AttributeProto> defaults;
+  bool checked = false;  // its operators mean the same in the model
+};
+
+/// What copies of bodies take. A few bytes of a file can ask for many: each is counted before it is
+/// made.
+class Expansion {
+ public:
+  /// The number of the call.
+  int add_call() {
+    check();
+    return calls_++;
+  }
+  void add_copy(size_t bytes) {
+    copied_ += bytes;
+    check();
+  }
+  void add_name(size_t length) { add_copy(length + sizeof(std::string)); }
+
+ private:
+  void check() const {
+    SPARSEBIT_CHECK(calls_ < kMostCalls && copied_ < kMostBytes, Unsupported,
+                    "the model's functions expand to more than ", kMostCalls, " calls or ",
+                    kMostBytes >> 20, " MB");
+  }
+
+  int calls_ = 0;
+  size_t copied_ = 0;
 };
 
 /// New names for values of a function's body; the others get a prefix.
 struct Renaming {
-  std::unordered_map<std::string, std::string> names = {{"", ""}};
+  Expansion& expansion;
   std::string prefix;
+  std::unordered_map<std::string, std::string> names = {{"", ""}};
+
+  std::string prefixed(const std::string& name) const {
+    expansion.add_name(prefix.size() + name.size());
+    return prefix + name;
+  }
 
   std::string operator()(const std::string& name) const {
     const auto it = names.find(name);
-    return it == names.end() ? prefix + name : it->second;
+    if (it == names.end()) return prefixed(name);
+    expansion.add_name(it->second.size());
+    return it->second;
   }
+};
+
+/// A call of a function with its attributes by name.
+class Call {
+ public:
+  Call(const NodeProto& node, const Function& function) : function_(function) {
+    for (const AttributeProto& given : node.attribute()) given_[given.name()] = &given;
+  }
+
+  /// What an attribute of the function is: as given, or its default, or null.
+  const AttributeProto* find(const std::string& name) const {
+    const auto given = given_.find(name);
+    if (given != given_.end()) return given->second;
+    const auto otherwise = function_.defaults.find(name);
+    return otherwise == function_.defaults.end() ? nullptr : &otherwise->second;
+  }
+
+ private:
+  const Function& function_;
+  std::unordered_map<std::string_view, const AttributeProto*> given_;
 };
 
 void rename(GraphProto& graph, const Renaming& renamed);
 
 void rename(NodeProto& node, const Renaming& renamed) {
-  if (!node.name().empty()) node.set_name(renamed.prefix + node.name());
+  if (!node.name().empty()) node.set_name(renamed.prefixed(node.name()));
   for (std::string& name : *node.mutable_input()) name = renamed(name);
   for (std::string& name : *node.mutable_output()) name = renamed(name);
   io::for_each_graph(node, [&](GraphProto& graph) { rename(graph, renamed); });
@@ -67,23 +124,19 @@ void rename(GraphProto& graph, const Renaming& renamed) {
 
 /// An attribute that refers to one of the function takes the value of the call or the default, or
 /// goes.
-void take_attributes(NodeProto& node, const Function& function, const NodeProto& call) {
+void take_attributes(NodeProto& node, const Call& call, Expansion& expansion) {
   google::protobuf::RepeatedPtrField<AttributeProto> kept;
   for (AttributeProto& attribute : *node.mutable_attribute()) {
     io::for_each_graph(attribute, [&](GraphProto& graph) {
-      for (NodeProto& inner : *graph.mutable_node()) take_attributes(inner, function, call);
+      for (NodeProto& inner : *graph.mutable_node()) take_attributes(inner, call, expansion);
     });
     if (attribute.ref_attr_name().empty()) {
       kept.Add()->Swap(&attribute);
       continue;
     }
-    const AttributeProto* value = nullptr;
-    const auto otherwise = function.defaults.find(attribute.ref_attr_name());
-    if (otherwise != function.defaults.end()) value = &otherwise->second;
-    for (const AttributeProto& given : call.attribute()) {
-      if (given.name() == attribute.ref_attr_name()) value = &given;
-    }
+    const AttributeProto* value = call.find(attribute.ref_attr_name());
     if (!value) continue;
+    expansion.add_copy(value->ByteSizeLong());
     AttributeProto& copy = *kept.Add();
     copy = *value;
     copy.set_name(attribute.name());
@@ -117,23 +170,22 @@ class Inliner {
   void expand(NodeProto& node, Nodes& out, int depth) {
     const auto it = functions_.find({node.domain(), node.op_type(), overload_of(node)});
     io::for_each_graph(node, [&](GraphProto& graph) { expand(*graph.mutable_node(), depth); });
-    copied_ += node.ByteSizeLong();
-    SPARSEBIT_CHECK(calls_ < kMostCalls && copied_ < kMostBytes, Unsupported,
-                    "the model's functions expand to more than ", kMostCalls, " calls or ",
-                    kMostBytes >> 20, " MB");
     if (it == functions_.end()) {
       out.Add()->Swap(&node);
       return;
     }
     SPARSEBIT_CHECK(depth < kDeepest, InvalidModel, "the function '", node.op_type(),
                     "' calls itself");
-    take_operator_sets(*it->second.proto);
-    Renaming renamed;
-    renamed.prefix = node.op_type() + "_" + std::to_string(calls_++) + "/";
-    name_results(it->second, node, renamed, out);
-    for (const NodeProto& inner : it->second.proto->node()) {
+    Function& function = it->second;
+    take_operator_sets(function);
+    const std::string number = std::to_string(expansion_.add_call());
+    Renaming renamed{expansion_, node.op_type() + "_" + number + "/"};
+    name_results(*function.proto, node, renamed, out);
+    const Call call(node, function);
+    for (const NodeProto& inner : function.proto->node()) {
+      expansion_.add_copy(inner.ByteSizeLong());
       NodeProto copy = inner;
-      take_attributes(copy, it->second, node);
+      take_attributes(copy, call, expansion_);
       rename(copy, renamed);
       expand(copy, out, depth + 1);
     }
@@ -141,14 +193,16 @@ class Inliner {
 
   /// Inputs and results of the body have the call's names. A result that is an input or another
   /// result as well is copied.
-  static void name_results(const Function& function, const NodeProto& call, Renaming& renamed,
+  static void name_results(const FunctionProto& proto, const NodeProto& call, Renaming& renamed,
                            Nodes& out) {
-    const FunctionProto& proto = *function.proto;
     for (int i = 0; i < proto.input_size(); ++i) {
-      renamed.names[proto.input(i)] = i < call.input_size() ? call.input(i) : "";
+      const std::string name = i < call.input_size() ? call.input(i) : "";
+      renamed.expansion.add_name(proto.input(i).size() + name.size());
+      renamed.names[proto.input(i)] = name;
     }
     for (int i = 0; i < std::min(proto.output_size(), call.output_size()); ++i) {
       if (call.output(i).empty()) continue;
+      renamed.expansion.add_name(proto.output(i).size() + call.output(i).size());
       if (renamed.names.emplace(proto.output(i), call.output(i)).second) continue;
       NodeProto& copy = *out.Add();
       copy.set_op_type("Identity");
@@ -157,24 +211,25 @@ class Inliner {
     }
   }
 
-  /// Nodes of the body keep their meaning only when the model uses the same operators.
-  void take_operator_sets(const FunctionProto& function) {
-    for (const onnx::OperatorSetIdProto& entry : function.opset_import()) {
-      const std::optional<int64_t> version = sets_.find(entry.domain());
-      if (!version) {
-        *model_.add_opset_import() = entry;
-        sets_ = OperatorSets(model_.opset_import());
-      } else if (*version != entry.version()) {
-        check_same_operators(function, entry, *version);
-      }
+  /// Nodes of the body keep their meaning only when the model uses the same operators. That is
+  /// looked at once: sets that the model has do not change any more.
+  void take_operator_sets(Function& function) {
+    if (std::exchange(function.checked, true)) return;
+    const OperatorSets own(function.proto->opset_import());
+    for (const auto& [domain, version] : own.versions()) {
+      if (sets_.find(domain)) continue;
+      onnx::OperatorSetIdProto& entry = *model_.add_opset_import();
+      entry.set_domain(domain);
+      entry.set_version(version);
+      sets_.add(domain, version);
     }
+    check_same_operators(*function.proto, own, sets_);
   }
 
   onnx::ModelProto& model_;
   OperatorSets sets_;
   std::map<Key, Function> functions_;
-  int calls_ = 0;
-  size_t copied_ = 0;
+  Expansion expansion_;
 };
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include "frontends/onnx/local_functions.h"
+
 #include "frontends/onnx/model_builder.h"
 
 #include "sparsebit/core/error.h"
@@ -5,6 +7,9 @@
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <chrono>
 
 namespace sparsebit::frontends::local_functions_test {
 namespace {
@@ -18,6 +23,9 @@ using testing::ThrowsMessage;
 
 // Numbers of fields that the packaged ONNX does not know.
 constexpr int kFunctionDefaults = 11, kFunctionOverload = 13, kNodeOverload = 8;
+
+constexpr const char* kTooLarge =
+    "m.onnx: the model's functions expand to more than 100000 calls or 256 MB";
 
 template <class Message>
 void add_unknown(Message& message, int number, const std::string& bytes) {
@@ -87,8 +95,79 @@ TEST(OnnxFunctions, WithoutMeasureAreRefused) {
       node.set_op_type("F" + std::to_string(i + 1));
     }
   }
-  EXPECT_EQ(error_of(model),
-            "m.onnx: the model's functions expand to more than 100000 calls or 256 MB");
+  EXPECT_EQ(error_of(model), kTooLarge);
+}
+
+int64_t peak_megabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss / 1024;
+}
+
+/// One node of a body that takes a large attribute of the call many times.
+TEST(OnnxFunctions, AttributesAreCountedBeforeTheyAreCopied) {
+  ModelProto model = test::model_from_text("(float[1] x) => (float[1] y) { y = custom.ops.F (x) }");
+  AttributeProto& large = *model.mutable_graph()->mutable_node(0)->add_attribute();
+  large.set_name("large");
+  large.set_type(AttributeProto::STRING);
+  large.set_s(std::string(1 << 20, 'a'));
+  NodeProto& node = add_node(add_function(model, "F"), "Magic", "in", "out");
+  node.set_domain("custom.ops");
+  for (int i = 0; i < 4000; ++i) {
+    AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name("a" + std::to_string(i));
+    attribute.set_ref_attr_name("large");
+  }
+  const int64_t before = peak_megabytes();
+  EXPECT_EQ(error_of(std::move(model)), kTooLarge);
+  EXPECT_LT(peak_megabytes() - before, 2000);
+}
+
+/// The name of the function comes before each name in its body.
+TEST(OnnxFunctions, NamesAreCountedBeforeTheyAreCopied) {
+  const std::string name(1 << 20, 'F');
+  ModelProto model = test::model_from_text("(float[1] x) => (float[1] y) { y = custom.ops.F (x) }");
+  model.mutable_graph()->mutable_node(0)->set_op_type(name);
+  NodeProto& node = add_node(add_function(model, name), "Sum", "in", "out");
+  for (int i = 0; i < 4000; ++i) node.add_input("a");
+  const int64_t before = peak_megabytes();
+  EXPECT_EQ(error_of(std::move(model)), kTooLarge);
+  EXPECT_LT(peak_megabytes() - before, 2000);
+}
+
+/// What is not copied does not count.
+TEST(OnnxFunctions, LargeNodesOfTheModelItselfAreNoExpansion) {
+  ModelProto model =
+      test::model_from_text("(float[1] x) => (float[1] y) { z = custom.ops.F (x) y = Relu (z) }");
+  add_node(add_function(model, "F"), "Abs", "in", "out");
+  NodeProto& constant = *model.mutable_graph()->add_node();
+  constant.set_op_type("Constant");
+  constant.add_output("c");
+  AttributeProto& value = *constant.add_attribute();
+  value.set_name("value_string");
+  value.set_type(AttributeProto::STRING);
+  value.set_s(std::string(300 << 20, 'a'));
+  inline_local_functions(model);
+  EXPECT_EQ(model.graph().node(0).op_type(), "Abs");
+}
+
+/// 20,000 operator sets, every second of which is new to the model, and 20,000 nodes.
+TEST(OnnxFunctions, ManyOperatorSetsAreCheckedAtOnce) {
+  ModelProto model = test::model_from_text(
+      "(float[1] x) => (float[1] y) { z = custom.ops.F (x) y = custom.ops.F (z) }");
+  FunctionProto& function = add_function(model, "F");
+  add_node(function, "LeakyRelu", "in", "out");
+  for (int i = 0; i < 20'000; ++i) {
+    add_node(function, "LeakyRelu", "in", "r" + std::to_string(i));
+    onnx::OperatorSetIdProto& entry = *function.add_opset_import();
+    entry.set_version(9);
+    if (i % 2) entry.set_domain("d" + std::to_string(i));
+  }
+  const auto start = std::chrono::steady_clock::now();
+  inline_local_functions(model);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_EQ(model.graph().node_size(), 2 * 20'001);
+  EXPECT_EQ(model.opset_import_size(), 2 + 10'000);
 }
 
 TEST(OnnxFunctions, AttributesHaveDefaults) {
