@@ -9,6 +9,7 @@
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
 
 namespace sparsebit::exports::test::carried_test {
 namespace {
@@ -214,6 +215,56 @@ TEST(Carried, NamesThatMakeRoomAreRenamedInside) {
   EXPECT_NE(read, "y");
   EXPECT_EQ(model.graph().node(0).output(0), read);
   EXPECT_EQ(model.graph().node(1).attribute(0).g().node(0).input(0), read);
+}
+
+constexpr int kUint4 = 21, kInt4 = 22;
+
+/// x quantized to 4 bits with a zero point of 1, moved, and back: QuantizeLinear, Transpose,
+/// DequantizeLinear. Its results are what comes back and, if asked for, the integers.
+onnx::ModelProto four_bit_model(int type, bool declared, bool gives_integers) {
+  const std::string fields =
+      "ir_version: 10 opset_import { version: 21 } graph { name: 'g' "
+      "node { op_type: 'QuantizeLinear' input: 'x' input: 's' input: 'z' output: 'q' } "
+      "node { op_type: 'Transpose' input: 'q' output: 't' } "
+      "node { op_type: 'DequantizeLinear' input: 't' input: 's' input: 'z' output: 'y' } "
+      "initializer { name: 's' data_type: 1 float_data: 0.5 } "
+      "initializer { name: 'z' data_type: TYPE int32_data: 1 } "
+      "input { name: 'x' type { tensor_type { elem_type: 1 SHAPE } } } "
+      "output { name: 'y' type { tensor_type { elem_type: 1 SHAPE } } } ";
+  const std::string integers = "{ name: 'q' type { tensor_type { elem_type: TYPE SHAPE } } } ";
+  std::string text = fields + (declared ? "value_info " + integers : "") +
+                     (gives_integers ? "output " + integers : "") + "}";
+  const auto replace_all = [&text](const std::string& from, const std::string& to) {
+    for (size_t at; (at = text.find(from)) != std::string::npos;) text.replace(at, from.size(), to);
+  };
+  replace_all("SHAPE", "shape { dim { dim_value: 2 } dim { dim_value: 2 } }");
+  replace_all("TYPE", std::to_string(type));
+  onnx::ModelProto model;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &model));
+  return model;
+}
+
+TEST(Carried, FourBitIntegersOfCarriedNodesStayWhatTheyAre) {
+  const sparsebit::test::TempDir dir;
+  OrtQueue queue(dir.path());
+  const at::Tensor x = at::tensor({0.3F, -20.0F, 1.2F, 20.0F}).reshape({2, 2});
+  for (const int type : {kUint4, kInt4}) {
+    const int low = type == kInt4 ? -8 : 0, high = type == kInt4 ? 7 : 15;
+    const at::Tensor integers = (x / 0.5F).round().add(1).clamp(low, high);
+    const at::Tensor y = (integers - 1).mul(0.5F).t().contiguous();
+    for (const bool declared : {false, true}) {
+      for (const bool gives_integers : {false, true}) {
+        const auto module =
+            frontends::import_onnx(four_bit_model(type, declared, gives_integers), {.name = "m"});
+        Tensors expected = {y};
+        if (gives_integers) expected.push_back(integers.to(type == kInt4 ? at::kChar : at::kByte));
+        const onnx::ModelProto model = to_onnx(*module, {.opset = 21, .inputs = {x}});
+        queue.add(c10::str("type ", type, declared ? " declared" : "", gives_integers ? " q" : ""),
+                  model, {x}, expected);
+      }
+    }
+  }
+  EXPECT_EQ(queue.run(), 8U);
 }
 
 struct OnnxCase {

@@ -2,6 +2,7 @@
 
 #include "frontends/onnx/attributes.h"
 #include "frontends/onnx/domains.h"
+#include "frontends/onnx/four_bit.h"
 #include "frontends/onnx/graph_builder.h"
 
 #include "sparsebit/core/error.h"
@@ -72,12 +73,7 @@ Value as_it_was(GraphBuilder& builder, const std::string& name, const OperatorSe
   SPARSEBIT_CHECK(name.empty() || operand, InvalidModel, "reads '", name,
                   "', which nothing computes");
   if (!operand) return {};
-  const Value value = builder.as_tensor(*operand);
-  const int type = builder.four_bit_type(name);
-  if (type == 0) return value;
-  return builder.call(
-      fx::Opcode::CallFunction, "onnx.Cast", {value},
-      {{"to", int64_t{type}}, {"_opset", sets.version("")}, {"_outputs", int64_t{1}}});
+  return packed(builder, name, builder.as_tensor(*operand), sets);
 }
 
 /// What the exporter has to know of a node besides its inputs and attributes.
@@ -133,6 +129,8 @@ void carry_unchanged(GraphBuilder& builder, const onnx::NodeProto& node, const O
             ? carried
             : builder.call(fx::Opcode::CallFunction, "operator.getitem", {carried, int64_t{i}}, {});
     builder.define(node.output(i), Value(result));
+    const int type = packed_type(builder, node, i);
+    if (type != 0) builder.note_packed(node.output(i), type);
   }
 }
 

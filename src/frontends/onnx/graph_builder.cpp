@@ -90,6 +90,17 @@ int GraphBuilder::four_bit_type(const std::string& name) const {
   return it == four_bit_.end() ? 0 : it->second;
 }
 
+void GraphBuilder::note_packed(const std::string& name, int type) {
+  four_bit_[name] = type;
+  packed_.insert(name);
+}
+
+void GraphBuilder::unpack(const std::string& name, const Value& bytes) {
+  packed_.erase(name);
+  operands_.erase(name);
+  define(name, bytes);
+}
+
 void GraphBuilder::define_initializer(const std::string& name, at::Tensor tensor) {
   weight_names_[tensor.unsafeGetTensorImpl()] = name;
   infos_.insert_or_assign(

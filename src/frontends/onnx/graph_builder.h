@@ -45,6 +45,11 @@ class GraphBuilder {
   void note_four_bit(const std::string& name, int type) { four_bit_[name] = type; }
   /// 0 when a value has no 4-bit integers.
   int four_bit_type(const std::string& name) const;
+  /// Says that a value has 4-bit integers which are no bytes: a node that is carried makes them.
+  void note_packed(const std::string& name, int type);
+  bool is_packed(const std::string& name) const { return packed_.contains(name); }
+  /// From now on the name stands for `bytes` instead.
+  void unpack(const std::string& name, const fx::Value& bytes);
   /// A weight of the file: reading it in the graph uses a parameter of this name.
   void define_initializer(const std::string& name, at::Tensor tensor);
 
@@ -98,6 +103,7 @@ class GraphBuilder {
   std::unordered_map<std::string, fx::TensorInfo> infos_;
   std::unordered_map<std::string, at::ScalarType> dtypes_;
   std::unordered_map<std::string, int> four_bit_;
+  std::unordered_set<std::string> packed_;
 
   int64_t budget_ = 0;
   std::string scope_;      // module path of the node being converted

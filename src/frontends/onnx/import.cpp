@@ -64,8 +64,7 @@ class Importer {
     for (onnx::NodeProto* node : nodes) {
       at_node(*node, [&] { read_node(*node); });
     }
-    std::vector<std::string> outputs;
-    for (const onnx::ValueInfoProto& output : graph.output()) outputs.push_back(output.name());
+    const std::vector<std::string> outputs = read_outputs(graph);
     std::unique_ptr<fx::GraphModule> result;
     at_file([&] { result = builder_.finish(outputs); });
     fx::lint(result->graph(), *result);
@@ -142,9 +141,20 @@ class Importer {
       }
       SPARSEBIT_CHECK(!input.name().empty(), InvalidModel, "an input has no name");
       note_type(input);
+      if (builder_.four_bit_type(input.name()) != 0) ++four_bits_;
       fx::Node& node = builder_.module().graph().placeholder(input.name());
       builder_.define(input.name(), fx::Value(node));
     }
+  }
+
+  std::vector<std::string> read_outputs(const onnx::GraphProto& graph) {
+    std::vector<std::string> names;
+    for (const onnx::ValueInfoProto& output : graph.output()) {
+      const std::string& name = names.emplace_back(output.name());
+      if (builder_.four_bit_type(name) != 0) ++four_bits_;
+      if (builder_.is_packed(name)) builder_.unpack(name, unpacked(builder_, name, opsets_));
+    }
+    return names;
   }
 
   void note_type(const onnx::ValueInfoProto& value) {
@@ -167,6 +177,10 @@ class Importer {
         4;  // before, every weight had to be an input as well
     if (defaults_ > 0 && model_.ir_version() >= kInputsCanHaveDefaults) {
       log_info("{}: inputs with default values became constants: {}", name_, defaults_);
+    }
+    if (four_bits_ > 0) {
+      log_warning("{}: inputs and outputs of 4-bit integers became 8-bit integers: {}", name_,
+                  four_bits_);
     }
     if (seeds_ > 0) {
       log_warning("{}: seeds of another random generator are not followed, in nodes: {}", name_,
@@ -221,10 +235,11 @@ class Importer {
   }
 
   void refuse_four_bits(const Conversion& conversion, const onnx::NodeProto& node) const {
-    if (takes_four_bits(node.op_type())) return;
     for (const std::string& name : node.input()) {
       const int type = builder_.four_bit_type(name);
-      if (type == 0) continue;
+      const bool fine = builder_.is_packed(name) ? reads_shape_only(node.op_type())
+                                                 : takes_four_bits(node.op_type());
+      if (type == 0 || fine) continue;
       conversion.refuse("elements of type " + io::onnx_type_name(type) +
                         " cannot be computed with");
     }
@@ -298,8 +313,9 @@ class Importer {
   io::ExternalData external_;
   GraphBuilder builder_;
   OperatorSets opsets_;
-  int defaults_ = 0;  // inputs that became constants
-  int seeds_ = 0;     // nodes whose seed has no effect
+  int defaults_ = 0;   // inputs that became constants
+  int four_bits_ = 0;  // inputs and outputs that became wider
+  int seeds_ = 0;      // nodes whose seed has no effect
 };
 
 }  // namespace

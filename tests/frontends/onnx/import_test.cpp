@@ -292,6 +292,20 @@ std::vector<std::string> messages_of(onnx::ModelProto model) {
   return messages;
 }
 
+TEST(OnnxImport, FourBitsOfInputsAndOutputsBecomeEightWithAWarning) {
+  constexpr int kInt4 = 22;
+  onnx::ModelProto model =
+      test::model_from_text("(int8[2] x) => (int8[2] y) { y = Identity (x) }", 21);
+  EXPECT_THAT(messages_of(model), testing::IsEmpty());
+  onnx::GraphProto& graph = *model.mutable_graph();
+  for (auto* value : {graph.mutable_input(0), graph.mutable_output(0)}) {
+    value->mutable_type()->mutable_tensor_type()->set_elem_type(kInt4);
+  }
+  EXPECT_THAT(messages_of(model),
+              testing::ElementsAre("warning: m.onnx: inputs and outputs of 4-bit integers became "
+                                   "8-bit integers: 2"));
+}
+
 TEST(OnnxImport, InputsWithDefaultsBecomeConstantsWithANote) {
   onnx::ModelProto model = test::model_from_text(
       "(float[2] x, float[2] w, float[2] b) => (float[2] y) { a = Mul (x, w) y = Add (a, b) }");

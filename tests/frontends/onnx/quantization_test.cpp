@@ -164,6 +164,33 @@ TEST(OnnxFourBits, NodesThatComputeWithThemAreCarried) {
   ASSERT_EQ(zero.target(), "onnx.Cast");
   EXPECT_EQ(zero.kwarg("to")->to_int(), kUint4);
   EXPECT_EQ(zero.kwarg("_opset")->to_int(), 21);
+  // What it makes are 4-bit integers, with which nothing else can be done here.
+  EXPECT_EQ(reason_of(*module, "onnx.DequantizeLinear"),
+            "elements of type uint4 cannot be computed with");
+}
+
+/// Results of carried nodes that are 4-bit integers, by what says so; the reader is carried then.
+TEST(OnnxFourBits, ResultsOfCarriedNodesAreKnown) {
+  const auto reader = [](const std::string& type, const std::vector<std::string>& inputs,
+                         const std::vector<Attribute>& attributes, bool declared = false) {
+    ModelBuilder builder = with_packed(packed("four", kInt4, {2}, "\x21"));
+    builder.node(type, inputs, {"q"}, attributes).node("Cast", {"q"}, {"y"}, {{"to", int64_t{1}}});
+    if (type == "Magic") builder.model().mutable_graph()->mutable_node(0)->set_domain("custom");
+    onnx::ValueInfoProto value;
+    value.set_name("q");
+    value.mutable_type()->mutable_tensor_type()->set_elem_type(kInt4);
+    if (declared) *builder.model().mutable_graph()->add_value_info() = value;
+    const Calls all = calls(*builder.output("y").import());
+    return all.empty() ? "none" : all.back();
+  };
+  EXPECT_EQ(reader("Cast", {"x"}, {{"to", int64_t{kInt4}}}), "onnx.Cast");
+  EXPECT_EQ(reader("CastLike", {"x", "four"}, {}), "onnx.Cast");
+  EXPECT_EQ(reader("QuantizeLinear", {"x", "scale"}, {{"output_dtype", int64_t{kInt4}}}),
+            "onnx.Cast");
+  EXPECT_EQ(reader("Pad", {"four", "scale"}, {}), "onnx.Cast");
+  EXPECT_EQ(reader("Magic", {"x"}, {}, true), "onnx.Cast");
+  EXPECT_EQ(reader("Magic", {"x"}, {}), "Tensor.to");
+  EXPECT_EQ(reader("Identity", {"four"}, {}, true), "none");  // bytes, computed at once
 }
 
 TEST(OnnxFourBits, NothingBecomesFourBitsSilently) {
