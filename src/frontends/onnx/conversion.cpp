@@ -221,12 +221,17 @@ Value Conversion::module(std::string_view type, std::vector<Value> constructor, 
 }
 
 at::Tensor Conversion::transposed(const at::Tensor& matrix) {
-  return builder_.derived(matrix, "t", [&] { return matrix.t().contiguous(); });
+  return builder_.derived_weight(matrix, "t", [&] { return matrix.t().contiguous(); });
 }
 
 at::Tensor Conversion::as_vector(const at::Tensor& constant) {
   if (constant.dim() == 1) return constant;
-  return builder_.derived(constant, "vector", [&] { return constant.reshape({-1}); });
+  return builder_.derived_weight(constant, "vector", [&] { return constant.reshape({-1}); });
+}
+
+at::Tensor Conversion::derived(const at::Tensor& constant, const std::string& how,
+                               const std::function<at::Tensor()>& make) {
+  return builder_.derived(constant, how, make);
 }
 
 bool Conversion::is_only_reader(size_t i) const { return builder_.is_read_once(input_name(i)); }

@@ -6,6 +6,7 @@
 #include "sparsebit/core/registry.h"
 #include "sparsebit/fx/graph_module.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -68,6 +69,10 @@ class Conversion {
   at::Tensor transposed(const at::Tensor& matrix);
   /// A constant without its other axes, which have size 1; likewise.
   at::Tensor as_vector(const at::Tensor& constant);
+  /// What `make` makes of a constant, the same tensor each time for each `how`: many nodes can read
+  /// one constant.
+  at::Tensor derived(const at::Tensor& constant, const std::string& how,
+                     const std::function<at::Tensor()>& make);
   /// Whether the file reads input i in this place only.
   bool is_only_reader(size_t i) const;
   /// The constant that a get_attr node reads, or null.

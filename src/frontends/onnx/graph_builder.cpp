@@ -258,6 +258,12 @@ at::Tensor GraphBuilder::derived(const at::Tensor& from, const std::string& how,
   if (result.defined()) return result;
   result = make();
   kept_.push_back(from);
+  return result;
+}
+
+at::Tensor GraphBuilder::derived_weight(const at::Tensor& from, const std::string& how,
+                                        const std::function<at::Tensor()>& make) {
+  at::Tensor result = derived(from, how, make);
   const auto named = weight_names_.find(from.unsafeGetTensorImpl());
   if (named != weight_names_.end()) {
     weight_names_[result.unsafeGetTensorImpl()] = std::string(named->second);

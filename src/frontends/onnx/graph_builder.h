@@ -72,9 +72,12 @@ class GraphBuilder {
   /// An operand as tensor: shape arithmetic becomes torch.tensor([...]).
   fx::Value as_tensor(const Operand& operand);
 
-  /// A constant made from another by `make`: made once for each `how`, known by the same name.
+  /// A constant made from another by `make`: made once for each `how`.
   at::Tensor derived(const at::Tensor& from, const std::string& how,
                      const std::function<at::Tensor()>& make);
+  /// Likewise, known by the same name.
+  at::Tensor derived_weight(const at::Tensor& from, const std::string& how,
+                            const std::function<at::Tensor()>& make);
   /// The layer that only this node calls, or null.
   const fx::Module* own_layer(const fx::Node& node) const;
   /// Erases a node that nothing reads, and the layer that only it calls.

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
+#include <set>
+
 namespace sparsebit::test::recurrent_test {
 namespace {
 
@@ -145,6 +147,31 @@ TEST(OnnxRecurrent, NamesOfActivationsArrive) {
                           .output("h")
                           .import();
   EXPECT_FLOAT_EQ(run(*module, {at::full({1, 1, 1}, 1.0)})[0].item<float>(), 2.0F / 3.0F);
+}
+
+/// Torch's order of gates needs a copy of the weights; many nodes with the same weights need one.
+TEST(OnnxRecurrent, NodesWithTheSameWeightsShareThem) {
+  const auto module = ModelBuilder(14)
+                          .input("x", {kTime, kBatch, kInputs})
+                          .constant("w", at::randn({1, 4 * kHidden, kInputs}))
+                          .constant("r", at::randn({1, 4 * kHidden, kHidden}))
+                          .constant("b", at::randn({1, 8 * kHidden}))
+                          .node("LSTM", {"x", "w", "r", "b"}, {"", "h"})
+                          .node("LSTM", {"x", "w", "r", "b"}, {"", "g"})
+                          .node("Add", {"h", "g"}, {"y"})
+                          .output("y")
+                          .import();
+  std::set<const void*> places;
+  size_t layers = 0;
+  for (const fx::Node& node : module->graph().nodes()) {
+    if (node.op() != fx::Opcode::CallModule) continue;
+    ++layers;
+    for (const auto& item : module->find_module(node.target())->own_parameters()) {
+      places.insert(item.value().data_ptr());
+    }
+  }
+  EXPECT_EQ(layers, 2U);
+  EXPECT_EQ(places.size(), 4U);
 }
 
 }  // namespace

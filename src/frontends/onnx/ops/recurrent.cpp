@@ -107,19 +107,23 @@ at::Tensor in_order(const at::Tensor& rows, const Ints& gates) {
   return at::cat(ordered);
 }
 
-fx::ModuleState layer_state(const Conversion& c, const Kind& kind, int64_t directions) {
+fx::ModuleState layer_state(Conversion& c, const Kind& kind, int64_t directions) {
   fx::ModuleState state;
   for (int64_t d = 0; d < directions; ++d) {
     const std::string suffix = d == 1 ? "_l0_reverse" : "_l0";
-    const auto add = [&](const char* name, const at::Tensor& rows) {
-      state.parameters.emplace_back(name + suffix, in_order(rows, kind.gates));
+    const auto add = [&](const char* name, size_t input, const auto& rows_of) {
+      const at::Tensor& constant = *c.constant(input);
+      const std::string path = name + suffix;
+      state.parameters.emplace_back(path, c.derived(constant, kind.layer + ("." + path), [&] {
+        return in_order(rows_of(constant[d]), kind.gates);
+      }));
     };
-    add("weight_ih", (*c.constant(1))[d]);
-    add("weight_hh", (*c.constant(2))[d]);
+    const auto all = [](const at::Tensor& rows) { return rows; };
+    add("weight_ih", 1, all);
+    add("weight_hh", 2, all);
     if (!c.has_input(3)) continue;
-    const auto bias = (*c.constant(3))[d].chunk(2);
-    add("bias_ih", bias[0]);
-    add("bias_hh", bias[1]);
+    add("bias_ih", 3, [](const at::Tensor& rows) { return rows.chunk(2)[0]; });
+    add("bias_hh", 3, [](const at::Tensor& rows) { return rows.chunk(2)[1]; });
   }
   return state;
 }
