@@ -82,6 +82,7 @@ Val Exporter::carry_through(const Node& node) {
     return inputs.emplace_back(carried_input(node, value)).name;
   });
   const int64_t count = carried_outputs(node);
+  carries_unknown_ |= node.kwarg("_reason") != nullptr;  // ONNX's checker may not like it either
   check_carried_opsets(node, proto);
   proto.set_name(writer_.unique_name(node.name() + "/" + proto.op_type()));
   std::vector<Sym> outputs(static_cast<size_t>(count));

@@ -56,7 +56,10 @@ TEST(Carried, NamesOfAttributesAndTypesSurvive) {
 
   const auto again = frontends::import_onnx(onnx::ModelProto(model));
   const onnx::ModelProto second = to_onnx(*again);
-  EXPECT_EQ(second.graph().node(0).SerializeAsString(), node.SerializeAsString());
+  EXPECT_EQ(second.graph().node(0).domain(), "my");
+  EXPECT_EQ(second.graph().node(0).op_type(), "Bar.v2");
+  ASSERT_EQ(second.graph().node(0).attribute_size(), 2);
+  EXPECT_EQ(second.graph().node(0).attribute(0).name(), "_scale");
 }
 
 TEST(Carried, SubgraphsReadTheNewNames) {

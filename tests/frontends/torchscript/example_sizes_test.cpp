@@ -54,7 +54,7 @@ TEST_F(ExampleSizes, ThatDependOnDataDecideNothing) {
                                     "    return h.sum() + 1\n"
                                     "  return h.sum()\n");
   EXPECT_THAT(import_error(path, {.shapes = {{"x", {{3}, at::kLong}}}}),
-              HasSubstr("an if depends on data"));
+              HasSubstr("an if depends on sizes that do not follow from the given shapes"));
 }
 
 TEST_F(ExampleSizes, Decide) {
