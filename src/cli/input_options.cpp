@@ -22,6 +22,13 @@ std::pair<std::string, std::string> split_name(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+void add_files_option(CLI::App& command, InputOptions& options, const std::string& what) {
+  command
+      .add_option("--input", options.files,
+                  what + ": NAME=FILE.npy, or FILE.npy if there is only one (repeatable)")
+      ->allow_extra_args(false);
+}
+
 }  // namespace
 
 std::vector<GivenShape> given_shapes(const InputOptions& options) {
@@ -45,19 +52,13 @@ void add_shape_option(CLI::App& command, InputOptions& options) {
 }
 
 void add_example_option(CLI::App& command, InputOptions& options) {
-  command
-      .add_option("--input", options.files,
-                  "An example of an input, for models that cannot run on made-up numbers: "
-                  "NAME=FILE.npy, or FILE.npy if there is only one (repeatable)")
-      ->allow_extra_args(false);
+  add_files_option(command, options,
+                   "An example of an input, for models that cannot run on made-up numbers");
   options.random = true;
 }
 
 void add_input_options(CLI::App& command, InputOptions& options) {
-  command
-      .add_option("--input", options.files,
-                  "An input: NAME=FILE.npy, or FILE.npy if there is only one (repeatable)")
-      ->allow_extra_args(false);
+  add_files_option(command, options, "An input");
   command.add_flag("--random", options.random, "Random numbers for inputs that are not given");
   add_shape_option(command, options);
 }

@@ -1,5 +1,6 @@
 #include "sparsebit/io/idx_file.h"
 
+#include "io/byte_count.h"
 #include "sparsebit/core/error.h"
 
 #include <ATen/ATen.h>
@@ -60,23 +61,14 @@ std::vector<int64_t> read_shape(Reader& reader) {
   return shape;
 }
 
-int64_t element_count(const std::vector<int64_t>& shape, const std::string& name) {
-  int64_t span = 1;  // strides multiply the other sizes even when one is 0
-  bool empty = false;
-  for (const int64_t axis : shape) {
-    empty |= axis == 0;
-    SPARSEBIT_CHECK(!__builtin_mul_overflow(span, std::max<int64_t>(axis, 1), &span),
-                    InvalidArgument, name, ": its size overflows 64 bits");
-  }
-  return empty ? 0 : span;
-}
-
 }  // namespace
 
 at::Tensor load_idx(const std::filesystem::path& path) {
   Reader reader(path);
   const std::vector<int64_t> shape = read_shape(reader);
-  const int64_t size = element_count(shape, reader.name());
+  const std::optional<int64_t> bytes = byte_count(shape, 1);
+  SPARSEBIT_CHECK(bytes, InvalidArgument, reader.name(), ": its size overflows 64 bits");
+  const int64_t size = *bytes;
   // Grows with what is really there: a header alone must not take memory.
   std::vector<uint8_t> data;
   while (static_cast<int64_t>(data.size()) < size) {

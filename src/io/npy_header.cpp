@@ -1,5 +1,7 @@
 #include "io/npy_header.h"
 
+#include "io/byte_count.h"
+
 #include "sparsebit/core/error.h"
 
 #include <algorithm>
@@ -198,17 +200,12 @@ class HeaderParser {
 
 void check_size(const NpyHeader& header, size_t found, const std::string& where) {
   const auto item = static_cast<int64_t>(c10::elementSize(header.dtype));
-  int64_t spread = item;  // as if no dimension were 0: strides must not overflow either
-  bool fits = true, empty = false;
-  for (const int64_t dim : header.shape) {
-    empty |= dim == 0;
-    fits &= !__builtin_mul_overflow(spread, std::max<int64_t>(dim, 1), &spread);
-  }
-  if (!fits) {
+  const std::optional<int64_t> bytes = byte_count(header.shape, item);
+  if (!bytes) {
     fail(ErrorKind::InvalidModel, where,
          c10::str("the size of shape (", c10::Join(", ", header.shape), ") overflows 64 bits"));
   }
-  const int64_t needed = empty ? 0 : spread;
+  const int64_t needed = *bytes;
   if (static_cast<size_t>(needed) != found) {
     fail(ErrorKind::InvalidModel, where,
          c10::str("shape (", c10::Join(", ", header.shape), ") of ", c10::toString(header.dtype),

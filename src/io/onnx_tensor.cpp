@@ -1,5 +1,7 @@
 #include "sparsebit/io/onnx_tensor.h"
 
+#include "io/byte_count.h"
+
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/onnx_dtype.h"
 
@@ -43,13 +45,13 @@ std::optional<int64_t> bits_of(int type) {
 /// Sets shape, count and bytes, these for elements of so many bits.
 void measure(const TensorProto& proto, int64_t bits, Layout& layout) {
   layout.shape.assign(proto.dims().begin(), proto.dims().end());
-  bool fits = true;
-  for (const int64_t dim : layout.shape) {
+  for (const int64_t dim : layout.shape)
     SPARSEBIT_CHECK(dim >= 0, InvalidModel, name_of(proto), ": a dimension is ", dim);
-    fits &= !__builtin_mul_overflow(layout.count, dim, &layout.count);
-  }
-  fits &= !__builtin_mul_overflow(layout.count, std::max<int64_t>(bits / 8, 1), &layout.bytes);
-  SPARSEBIT_CHECK(fits, InvalidModel, name_of(proto), ": its size overflows 64 bits");
+  const int64_t item = std::max<int64_t>(bits / 8, 1);
+  const std::optional<int64_t> bytes = byte_count(layout.shape, item);
+  SPARSEBIT_CHECK(bytes, InvalidModel, name_of(proto), ": its size overflows 64 bits");
+  layout.bytes = *bytes;
+  layout.count = *bytes / item;
   if (bits == 4) layout.bytes = layout.count / 2 + layout.count % 2;
 }
 

@@ -1,5 +1,7 @@
 #include "io/safetensors_header.h"
 
+#include "io/byte_count.h"
+
 #include "sparsebit/core/error.h"
 
 #include <nlohmann/json.hpp>
@@ -177,16 +179,10 @@ class HeaderReader {
   }
 
   uint64_t size_in_bytes(const TensorEntry& tensor) const {
-    // Zeros count as one while looking for overflow: libtorch computes strides the same way.
-    auto extent = static_cast<int64_t>(c10::elementSize(tensor.dtype));
-    bool empty = false;
-    for (const int64_t size : tensor.shape) {
-      empty |= size == 0;
-      if (__builtin_mul_overflow(extent, std::max<int64_t>(size, 1), &extent)) {
-        fail(tensor.name, "its shape overflows");
-      }
-    }
-    return empty ? 0 : static_cast<uint64_t>(extent);
+    const auto bytes =
+        byte_count(tensor.shape, static_cast<int64_t>(c10::elementSize(tensor.dtype)));
+    if (!bytes) fail(tensor.name, "its shape overflows");
+    return static_cast<uint64_t>(*bytes);
   }
 
   // The tensors must cover the data exactly. Otherwise files could hide other data, or be small

@@ -109,6 +109,11 @@ TEST(OnnxTensor, SizesThatDoNotFitAreErrors) {
   TensorProto huge = proto_of(TensorProto::FLOAT, {int64_t{1} << 40, int64_t{1} << 40});
   EXPECT_THAT([&] { take(huge); }, ThrowsMessage<Error>("tensor 'w': its size overflows 64 bits"));
 
+  // Without elements, but with strides that overflow.
+  TensorProto hollow = proto_of(TensorProto::FLOAT, {0, int64_t{1} << 40, int64_t{1} << 40});
+  EXPECT_THAT([&] { take(hollow); },
+              ThrowsMessage<Error>("tensor 'w': its size overflows 64 bits"));
+
   TensorProto large = proto_of(TensorProto::FLOAT, {int64_t{1} << 40});
   large.set_raw_data("abcd");
   EXPECT_THAT([&] { take(large); },
