@@ -7,6 +7,7 @@
 #include "sparsebit/core/near_match.h"
 
 #include <c10/util/Exception.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <span>

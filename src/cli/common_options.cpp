@@ -3,6 +3,7 @@
 #include "sparsebit/core/log.h"
 
 #include <ATen/Parallel.h>
+#include <CLI/CLI.hpp>
 
 #include <charconv>
 

@@ -12,6 +12,7 @@
 #include "sparsebit/io/onnx_file.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <filesystem>

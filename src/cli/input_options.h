@@ -3,11 +3,13 @@
 #include "cli/shape_text.h"
 #include "sparsebit/fx/node.h"
 
-#include <CLI/CLI.hpp>
-
 #include <map>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace sparsebit::cli {
 

@@ -9,6 +9,7 @@
 #include "sparsebit/fx/interpreter.h"
 
 #include <ATen/ATen.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 

@@ -9,7 +9,7 @@
 #include <cmath>
 
 namespace sparsebit::zoo {
-namespace {
+namespace bert_parts {
 
 using nn::Args;
 using nn::ModulePtr;
@@ -177,8 +177,10 @@ class Bert : public nn::Cloneable<Bert> {
   }
 };
 
-}  // namespace
+}  // namespace bert_parts
 
-ModulePtr bert(const BertOptions& options) { return std::make_shared<Bert>(options); }
+nn::ModulePtr bert(const BertOptions& options) {
+  return std::make_shared<bert_parts::Bert>(options);
+}
 
 }  // namespace sparsebit::zoo

@@ -9,7 +9,7 @@
 #include <cmath>
 
 namespace sparsebit::zoo {
-namespace {
+namespace deit_parts {
 
 using nn::Args;
 using nn::ModulePtr;
@@ -117,10 +117,10 @@ class VisionTransformer : public nn::Cloneable<VisionTransformer> {
   }
 };
 
-}  // namespace
+}  // namespace deit_parts
 
-ModulePtr deit(const VisionTransformerOptions& options) {
-  return std::make_shared<VisionTransformer>(options);
+nn::ModulePtr deit(const VisionTransformerOptions& options) {
+  return std::make_shared<deit_parts::VisionTransformer>(options);
 }
 
 }  // namespace sparsebit::zoo

@@ -9,7 +9,7 @@
 #include <cmath>
 
 namespace sparsebit::zoo {
-namespace {
+namespace gpt2_parts {
 
 using nn::Args;
 using nn::ModulePtr;
@@ -126,8 +126,10 @@ class Gpt2 : public nn::Cloneable<Gpt2> {
   }
 };
 
-}  // namespace
+}  // namespace gpt2_parts
 
-ModulePtr gpt2(const Gpt2Options& options) { return std::make_shared<Gpt2>(options); }
+nn::ModulePtr gpt2(const Gpt2Options& options) {
+  return std::make_shared<gpt2_parts::Gpt2>(options);
+}
 
 }  // namespace sparsebit::zoo

@@ -5,7 +5,7 @@
 #include "sparsebit/nn/layers.h"
 
 namespace sparsebit::zoo {
-namespace {
+namespace mobilenet_parts {
 
 using nn::Args;
 using nn::ModulePtr;
@@ -82,10 +82,10 @@ class MobileNetV2 : public nn::Cloneable<MobileNetV2> {
   }
 };
 
-}  // namespace
+}  // namespace mobilenet_parts
 
-ModulePtr mobilenet_v2(const MobileNetV2Options& options) {
-  return std::make_shared<MobileNetV2>(options);
+nn::ModulePtr mobilenet_v2(const MobileNetV2Options& options) {
+  return std::make_shared<mobilenet_parts::MobileNetV2>(options);
 }
 
 }  // namespace sparsebit::zoo

@@ -5,7 +5,7 @@
 #include "sparsebit/nn/layers.h"
 
 namespace sparsebit::zoo {
-namespace {
+namespace resnet_parts {
 
 using nn::Args;
 using nn::ModulePtr;
@@ -175,10 +175,12 @@ class CifarResNet : public nn::Cloneable<CifarResNet> {
   }
 };
 
-}  // namespace
+}  // namespace resnet_parts
 
-ModulePtr resnet(const ResNetOptions& options) { return std::make_shared<ResNet>(options); }
+nn::ModulePtr resnet(const ResNetOptions& options) {
+  return std::make_shared<resnet_parts::ResNet>(options);
+}
 
-ModulePtr resnet20() { return std::make_shared<CifarResNet>(3); }
+nn::ModulePtr resnet20() { return std::make_shared<resnet_parts::CifarResNet>(3); }
 
 }  // namespace sparsebit::zoo

@@ -5,7 +5,7 @@
 #include "sparsebit/nn/layers.h"
 
 namespace sparsebit::zoo {
-namespace {
+namespace yolo_parts {
 
 using nn::Args;
 using nn::ModulePtr;
@@ -106,8 +106,10 @@ class Yolo : public nn::Cloneable<Yolo> {
   int64_t outputs_;
 };
 
-}  // namespace
+}  // namespace yolo_parts
 
-ModulePtr yolo(const YoloOptions& options) { return std::make_shared<Yolo>(options); }
+nn::ModulePtr yolo(const YoloOptions& options) {
+  return std::make_shared<yolo_parts::Yolo>(options);
+}
 
 }  // namespace sparsebit::zoo

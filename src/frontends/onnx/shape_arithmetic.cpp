@@ -73,7 +73,7 @@ bool convert_size(Conversion& c) {
   return true;
 }
 
-bool convert_gather(Conversion& c) {
+bool fold_gather(Conversion& c) {
   const auto indices = c.constant_ints(1);
   if (c.operand(0).kind != Kind::Ints || !indices || indices->size() > kLongestList) return false;
   c.attributes().ignore("axis");  // there is only one
@@ -93,7 +93,7 @@ bool convert_gather(Conversion& c) {
   return true;
 }
 
-bool convert_slice(Conversion& c) {
+bool fold_slice(Conversion& c) {
   if (c.operand(0).kind != Kind::Ints) return false;
   const bool as_inputs = c.opset() >= 10;
   const auto starts = as_inputs ? c.constant_ints(1) : c.attributes().ints("starts");
@@ -112,7 +112,7 @@ bool convert_slice(Conversion& c) {
   return true;
 }
 
-bool convert_concat(Conversion& c) {
+bool fold_concat(Conversion& c) {
   List joined;
   for (size_t i = 0; i < c.input_count(); ++i) {
     const auto part = c.int_list(i);
@@ -126,7 +126,7 @@ bool convert_concat(Conversion& c) {
 }
 
 /// Unsqueeze, Squeeze and Reshape between a number and a list of one.
-bool convert_reshape(Conversion& c) {
+bool fold_reshape(Conversion& c) {
   const Operand& x = c.operand(0);
   if (!x.is_symbolic()) return false;  // only its axes are
   const bool to_number = c.type() == "Squeeze";
@@ -155,14 +155,14 @@ bool convert_reshape(Conversion& c) {
   return true;
 }
 
-bool convert_cast(Conversion& c) {
+bool fold_cast(Conversion& c) {
   if (c.attributes().dtype("to") != at::kLong) return false;
   c.attributes().ignore("saturate");
   c.give(c.operand(0));
   return true;
 }
 
-bool convert_identity(Conversion& c) {
+bool fold_identity(Conversion& c) {
   c.give(c.operand(0));
   return true;
 }
@@ -180,7 +180,7 @@ bool is_never_negative(const Value& value) {
 }
 
 /// Division rounds down here and towards zero in ONNX, which is the same for sizes.
-bool convert_binary(Conversion& c) {
+bool fold_binary(Conversion& c) {
   static const std::map<std::string, const char*> functions = {{"Add", "operator.add"},
                                                                {"Sub", "operator.sub"},
                                                                {"Mul", "operator.mul"},
@@ -223,7 +223,7 @@ std::optional<bool> are_equal(const Value& x, const Value& y) {
 }
 
 /// torch.Tensor.expand is written with a test for sizes of -1, which are to be kept.
-bool convert_equal(Conversion& c) {
+bool fold_equal(Conversion& c) {
   const auto a = c.int_list(0), b = c.int_list(1);
   if (!a || !b || a->items.size() != b->items.size()) return false;
   if (c.operand(0).kind == Kind::Int || c.operand(1).kind == Kind::Int) return false;
@@ -238,7 +238,7 @@ bool convert_equal(Conversion& c) {
 }
 
 /// A choice between two lists that is known.
-bool convert_where(Conversion& c) {
+bool fold_where(Conversion& c) {
   const auto condition = c.constant_ints(0);
   const auto yes = c.int_list(1), no = c.int_list(2);
   if (!condition || c.constant(0)->dim() != 1 || !yes || !no) return false;
@@ -252,7 +252,7 @@ bool convert_where(Conversion& c) {
   return true;
 }
 
-bool convert_product(Conversion& c) {
+bool fold_product(Conversion& c) {
   if (c.operand(0).kind != Kind::Ints || c.has_input(1)) return false;
   c.attributes().ignore("axes");
   if (c.attributes().flag("noop_with_empty_axes", false)) return false;
@@ -282,11 +282,11 @@ bool has_symbolic_input(const Conversion& c) {
 bool convert_shape_arithmetic(Conversion& c) {
   using Step = bool (*)(Conversion&);
   static const std::map<std::string, Step> steps = {
-      {"Add", convert_binary},         {"Sub", convert_binary},      {"Mul", convert_binary},
-      {"Div", convert_binary},         {"Gather", convert_gather},   {"Slice", convert_slice},
-      {"Concat", convert_concat},      {"Squeeze", convert_reshape}, {"Unsqueeze", convert_reshape},
-      {"Reshape", convert_reshape},    {"Cast", convert_cast},       {"Identity", convert_identity},
-      {"ReduceProd", convert_product}, {"Equal", convert_equal},     {"Where", convert_where}};
+      {"Add", fold_binary},         {"Sub", fold_binary},      {"Mul", fold_binary},
+      {"Div", fold_binary},         {"Gather", fold_gather},   {"Slice", fold_slice},
+      {"Concat", fold_concat},      {"Squeeze", fold_reshape}, {"Unsqueeze", fold_reshape},
+      {"Reshape", fold_reshape},    {"Cast", fold_cast},       {"Identity", fold_identity},
+      {"ReduceProd", fold_product}, {"Equal", fold_equal},     {"Where", fold_where}};
   if (c.type() == "Shape") return c.has_input(0) && convert_shape(c);
   if (c.type() == "Size") return c.has_input(0) && !c.operand(0).is_symbolic() && convert_size(c);
   if (!has_symbolic_input(c)) return false;
