@@ -133,9 +133,7 @@ ModuleForm running_norm(const char* type, const char* constructor, int spatial_d
           .preset = {{"spatial_dims", spatial_dims}}};
 }
 
-}  // namespace
-
-void add_norm_operators(OperatorTable& table) {
+void add_running_norms(OperatorTable& table) {
   table.add({.name = "batch_norm",
              .schema =
                  "input, running_mean, running_var, weight=None, bias=None, training=False, "
@@ -166,6 +164,12 @@ void add_norm_operators(OperatorTable& table) {
                          running_norm("torch.nn.InstanceNorm2d", kInstanceNorm, 2),
                          running_norm("torch.nn.InstanceNorm3d", kInstanceNorm, 3)},
              .kernel = instance_norm});
+}
+
+}  // namespace
+
+void add_norm_operators(OperatorTable& table) {
+  add_running_norms(table);
   table.add({.name = "layer_norm",
              .schema = "input, normalized_shape, weight=None, bias=None, eps=1e-05",
              .forms = {"torch.nn.functional.layer_norm",

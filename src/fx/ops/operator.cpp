@@ -1,5 +1,6 @@
 #include "sparsebit/fx/ops/operator.h"
 
+#include "fx/ops/half_precision.h"
 #include "sparsebit/core/error_context.h"
 
 #include <algorithm>
@@ -127,12 +128,18 @@ Args bind_call(const Spelling& spelling, std::span<const Value> args, const Kwar
 }
 
 Value run_kernel(const Operator& op, const Args& args) {
-  return with_context([&] { return op.kernel(args); },
-                      [&] {
-                        const std::string arguments = describe_arguments(args);
-                        return "in operator '" + op.name + "'" +
-                               (arguments.empty() ? "" : " with " + arguments);
-                      });
+  const auto run = [&] {
+    try {
+      return op.kernel(args);
+    } catch (const std::exception& e) {
+      if (!misses_float16(e)) throw;
+    }
+    return run_in_float32(op.kernel, args);
+  };
+  return with_context(run, [&] {
+    const std::string arguments = describe_arguments(args);
+    return "in operator '" + op.name + "'" + (arguments.empty() ? "" : " with " + arguments);
+  });
 }
 
 }  // namespace sparsebit::fx

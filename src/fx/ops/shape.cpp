@@ -75,6 +75,9 @@ void add_reshapes(OperatorTable& table) {
              .kernel = [](const Args& a) -> Value {
                return a.tensor("input").reshape_as(a.tensor("other"));
              }});
+}
+
+void add_joined_and_split_dims(OperatorTable& table) {
   table.add({.name = "flatten",
              .schema = "input, start_dim=0, end_dim=-1",
              .forms = {"torch.flatten", "Tensor.flatten"},
@@ -203,6 +206,7 @@ void add_diagonals(OperatorTable& table) {
 
 void add_shape_operators(OperatorTable& table) {
   add_reshapes(table);
+  add_joined_and_split_dims(table);
   add_permutations(table);
   add_rearrangements(table);
   add_diagonals(table);

@@ -139,16 +139,23 @@ void Value::for_each_node(const std::function<void(Node&)>& visit) const {
 }
 
 Value Value::map_nodes(const std::function<Value(Node&)>& replace) const {
-  if (is_node()) return replace(*get<Node*>());
+  return map_items([&](const Value& item) {  //
+    return item.is_node() ? replace(*item.get<Node*>()) : item;
+  });
+}
+
+Value Value::map_items(const std::function<Value(const Value&)>& replace) const {
   Value copy = *this;
   if (List* list = std::get_if<List>(&copy.data_)) {
-    for (Value& item : list->items) item = item.map_nodes(replace);
+    for (Value& item : list->items) item = item.map_items(replace);
   } else if (Tuple* tuple = std::get_if<Tuple>(&copy.data_)) {
-    for (Value& item : tuple->items) item = item.map_nodes(replace);
+    for (Value& item : tuple->items) item = item.map_items(replace);
   } else if (Dict* dict = std::get_if<Dict>(&copy.data_)) {
-    for (auto& [name, item] : dict->items) item = item.map_nodes(replace);
+    for (auto& [name, item] : dict->items) item = item.map_items(replace);
   } else if (Slice* slice = std::get_if<Slice>(&copy.data_)) {
-    for (Value& bound : slice->bounds) bound = bound.map_nodes(replace);
+    for (Value& bound : slice->bounds) bound = bound.map_items(replace);
+  } else {
+    return replace(*this);
   }
   return copy;
 }

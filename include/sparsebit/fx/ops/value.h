@@ -130,6 +130,8 @@ class Value {
   void for_each_node(const std::function<void(Node&)>& visit) const;
   /// A copy in which every node is replaced by what `replace` returns for it.
   Value map_nodes(const std::function<Value(Node&)>& replace) const;
+  /// The same for everything that is not a list, tuple, dict or slice.
+  Value map_items(const std::function<Value(const Value&)>& replace) const;
   bool contains_node() const;
 
   /// Same kind and content; tensors and nodes are the same object.
