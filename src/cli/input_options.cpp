@@ -4,6 +4,7 @@
 #include "sparsebit/io/npy.h"
 
 #include <ATen/ATen.h>
+#include <CLI/CLI.hpp>
 
 #include <filesystem>
 #include <set>
@@ -22,11 +23,16 @@ std::pair<std::string, std::string> split_name(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+std::string names_a_file(const std::string& text) {
+  return split_name(text).second.empty() ? "'" + text + "' names no file" : "";
+}
+
 void add_files_option(CLI::App& command, InputOptions& options, const std::string& what) {
   command
       .add_option("--input", options.files,
                   what + ": NAME=FILE.npy, or FILE.npy if there is only one (repeatable)")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check(names_a_file);
 }
 
 }  // namespace

@@ -14,6 +14,8 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include <map>
 #include <memory>
@@ -37,7 +39,15 @@ struct InspectOptions {
   CommonOptions common;
 };
 
-std::string list_zoo() {
+std::string list_zoo(Format format) {
+  if (format == Format::Json) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const std::string& name : zoo::architectures().names()) {
+      list.push_back(
+          {{"name", "zoo:" + name}, {"summary", zoo::architectures().get(name).summary}});
+    }
+    return list.dump(2) + "\n";
+  }
   std::string text;
   for (const std::string& name : zoo::architectures().names()) {
     text += fmt::format("zoo:{:<14} {}\n", name, zoo::architectures().get(name).summary);
@@ -97,7 +107,7 @@ void inspect(const InspectOptions& options, std::ostream& out) {
   apply(options.common);
   const Format format = chosen_format(options);
   if (options.model == kZooList) {
-    out << list_zoo();
+    out << list_zoo(format);
     return;
   }
   LoadedModel model = load_model(options.model, {.skip = options.skip,

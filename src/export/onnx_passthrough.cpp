@@ -6,6 +6,7 @@
 #include "export/subgraphs.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/io/onnx_file.h"
 #include "sparsebit/io/onnx_tensor.h"
 
 #include <ATen/ATen.h>
@@ -118,8 +119,9 @@ void Exporter::check_carried_opsets(const Node& node, const onnx::NodeProto& pro
   const auto own = versions.find("");
   if (own == versions.end()) return;
   for_each_node(proto, [&](const onnx::NodeProto& inner) {
-    if (inner.domain().empty() || inner.domain() == "ai.onnx")
+    if (io::is_default_domain(inner.domain())) {
       check_carried_opset(node, inner.op_type(), own->second);
+    }
   });
 }
 
@@ -137,7 +139,7 @@ void Exporter::check_carried_opset(const Node& node, const std::string& type, in
   SPARSEBIT_CHECK(same, Unsupported, "node '", node.name(), "': ", type, " was written for opset ",
                   opset, " and may be another operator in opset ", writer_.opset(),
                   opset >= kOldestOpset && opset <= kNewestOpset
-                      ? c10::str("; export with opset ", opset)
+                      ? c10::str("; export with opset ", opset, " (--opset ", opset, ")")
                       : c10::str("; no opset that can be written has it: those are ", kOldestOpset,
                                  " to ", kNewestOpset));
 }

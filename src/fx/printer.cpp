@@ -107,6 +107,16 @@ std::string escape_label(const std::string& text) {
   return escaped;
 }
 
+/// At most `bytes` of it, and whole characters of UTF-8.
+std::string shortened(std::string text, size_t bytes) {
+  constexpr std::string_view kMore = "...";
+  if (text.size() <= bytes) return text;
+  size_t end = bytes - kMore.size();
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  text.replace(end, std::string::npos, kMore);
+  return text;
+}
+
 /// Mermaid's own words cannot be node ids.
 std::string mermaid_id(const Node& node) {
   static const std::array<std::string_view, 10> words = {
@@ -172,12 +182,13 @@ std::string to_text(const Graph& graph) {
 }
 
 std::string to_table(const GraphModule& module) {
+  constexpr size_t kWidest = 160;
   std::vector<Row> rows = {{"opcode", "name", "target", "kind", "output", "args", "kwargs"}};
   bool with_shapes = false;
   for (const Node& node : module.graph().nodes()) {
     rows.push_back({std::string(to_string(node.op())), node.name(), node.target(),
-                    kind_of(node, module), shape_text(node), args_text(node),
-                    node.kwargs().empty() ? "" : kwargs_text(node.kwargs())});
+                    kind_of(node, module), shape_text(node), shortened(args_text(node), kWidest),
+                    node.kwargs().empty() ? "" : shortened(kwargs_text(node.kwargs()), kWidest)});
     with_shapes |= node.tensor_info().has_value();
   }
   return format_rows(rows, with_shapes);

@@ -94,6 +94,8 @@ onnx::ModelProto parse_onnx(std::string_view bytes, const std::string& where) {
   return model;
 }
 
+bool is_default_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
+
 std::vector<std::string> external_files(const onnx::ModelProto& model) {
   std::set<std::string> files;
   const auto note = [&files](const onnx::TensorProto& tensor) {

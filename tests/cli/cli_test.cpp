@@ -35,6 +35,8 @@ TEST(Cli, BadUsageIsExitCodeTwo) {
            {"inspect", ""},
            {"run", ""},
            {"run", "zoo:resnet20", "--random", "-o", ""},
+           {"run", "zoo:resnet20", "--input", ""},
+           {"run", "zoo:resnet20", "--input", "x="},
            {"convert", "zoo:resnet20", "-o", ""},
            {"convert", "zoo:resnet20", "-o", "x.onnx", "--opset", "6"},
            {"convert", "zoo:resnet20", "-o", "x.onnx", "--opset", "23"},

@@ -158,6 +158,8 @@ TEST(Inspect, ListShowsTheZoo) {
   const Result result = run_command({"inspect", "zoo:list"});
   EXPECT_THAT(result.out, HasSubstr("zoo:mobilenet_v2   MobileNetV2, 224x224\n"));
   EXPECT_THAT(result.out, Not(HasSubstr("opcode")));
+  EXPECT_THAT(run_command({"inspect", "zoo:list", "--json"}).out,
+              HasSubstr("\"name\": \"zoo:mobilenet_v2\""));
 }
 
 }  // namespace

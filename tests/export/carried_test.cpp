@@ -152,7 +152,7 @@ TEST(Carried, AnotherOpsetIsRefusedWhereItMatters) {
       },
       ThrowsMessage<Error>(HasSubstr(
           "node 'y': Softmax was written for opset 11 and may be another operator in opset 13; "
-          "export with opset 11")));
+          "export with opset 11 (--opset 11)")));
 }
 
 TEST(Carried, OpsetsAfterTheLinkedLibraryAreNotGuessed) {

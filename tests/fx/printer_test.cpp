@@ -77,6 +77,15 @@ output         output  output     output  float32[2, 3]  (%z,)
 )");
 }
 
+TEST(Printer, TableCutsLongArgumentsBetweenCharacters) {
+  std::string long_text;
+  for (int i = 0; i < 200; ++i) long_text += "é";
+  const GraphModule module(
+      parse_graph("%x = input()\n%y = my.func(%x, '" + long_text + "')\nreturn %y"), "Model");
+  EXPECT_THAT(to_table(module), testing::HasSubstr("éé...\n"));
+  EXPECT_THAT(to_text(module.graph()), testing::HasSubstr(long_text));
+}
+
 TEST(Printer, JsonHasEveryFactOfANode) {
   const auto json = nlohmann::json::parse(to_json(*small_model()));
   EXPECT_EQ(json["model"], "Model");

@@ -17,7 +17,8 @@ std::string to_text(const Graph& graph);
 /// `float32[batch, 3, ?]`: names of sizes that are not fixed where there are any.
 std::string to_string(const TensorInfo& info);
 
-/// One row per node: opcode, name, target, operator or module type, shape if recorded, arguments.
+/// One row per node: opcode, name, target, operator or module type, shape if recorded, arguments,
+/// which end in "..." where they are long.
 std::string to_table(const GraphModule& module);
 
 /// A flow chart for mermaid: `graph TD`, a line per node, inputs and outputs coloured, an arrow per

@@ -23,6 +23,9 @@ onnx::ModelProto parse_onnx(std::string_view bytes, const std::string& where);
 /// whatever holds tensors: attributes, subgraphs and functions too.
 std::vector<std::string> external_files(const onnx::ModelProto& model);
 
+/// Whether operators of this domain are ONNX's own; it has two names.
+bool is_default_domain(const std::string& domain);
+
 /// Above this size, in bytes, weights go to a second file: a protobuf message ends at 2 GB.
 inline constexpr int64_t kLargestOnnxFile = int64_t{2} << 30;
 

@@ -6,6 +6,7 @@
 #include "frontends/onnx/graph_builder.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/io/onnx_file.h"
 #include "sparsebit/io/onnx_subgraphs.h"
 
 #include <set>
@@ -54,14 +55,15 @@ class CaptureFinder {
 };
 
 std::string target_of(const onnx::NodeProto& node) {
-  return "onnx." + (is_default_domain(node.domain()) ? "" : node.domain() + ".") + node.op_type();
+  return "onnx." + (io::is_default_domain(node.domain()) ? "" : node.domain() + ".") +
+         node.op_type();
 }
 
 /// Domains of the operators in a node's subgraphs, sorted; the default one as "".
 void collect_domains(const onnx::NodeProto& node, std::set<std::string>& domains) {
   io::for_each_graph(node, [&](const onnx::GraphProto& graph) {
     for (const onnx::NodeProto& inner : graph.node()) {
-      domains.insert(is_default_domain(inner.domain()) ? "" : inner.domain());
+      domains.insert(io::is_default_domain(inner.domain()) ? "" : inner.domain());
       collect_domains(inner, domains);
     }
   });
@@ -87,7 +89,7 @@ void add_notes(fx::Kwargs& kwargs, const onnx::NodeProto& node, const OperatorSe
   }
   std::set<std::string> domains;
   collect_domains(node, domains);
-  domains.erase(is_default_domain(node.domain()) ? "" : node.domain());  // that is _opset
+  domains.erase(io::is_default_domain(node.domain()) ? "" : node.domain());  // that is _opset
   fx::Dict versions;
   for (const std::string& domain : domains) {
     versions.items.emplace_back(domain, sets.version(domain));

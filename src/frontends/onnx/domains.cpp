@@ -1,15 +1,16 @@
 #include "frontends/onnx/domains.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/io/onnx_file.h"
 
 namespace sparsebit::frontends {
 namespace {
 
-std::string key_of(const std::string& domain) { return is_default_domain(domain) ? "" : domain; }
+std::string key_of(const std::string& domain) {
+  return io::is_default_domain(domain) ? "" : domain;
+}
 
 }  // namespace
-
-bool is_default_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
 
 OperatorSets::OperatorSets(const Entries& entries) {
   for (const onnx::OperatorSetIdProto& entry : entries) add(entry.domain(), entry.version());
@@ -26,7 +27,7 @@ std::optional<int64_t> OperatorSets::find(const std::string& domain) const {
 
 int64_t OperatorSets::version(const std::string& domain) const {
   const std::optional<int64_t> stated = find(domain);
-  SPARSEBIT_CHECK(stated || !is_default_domain(domain), InvalidModel,
+  SPARSEBIT_CHECK(stated || !io::is_default_domain(domain), InvalidModel,
                   "the file does not say which version of ONNX's operators it uses");
   return stated.value_or(1);
 }

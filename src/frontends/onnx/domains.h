@@ -9,9 +9,6 @@
 
 namespace sparsebit::frontends {
 
-/// Whether operators of this domain are ONNX's own; it has two names.
-bool is_default_domain(const std::string& domain);
-
 /// Which version of each domain's operators a file uses.
 class OperatorSets {
  public:

@@ -3,6 +3,7 @@
 #include "frontends/onnx/domains.h"
 #include "frontends/onnx/graph_builder.h"
 
+#include "sparsebit/io/onnx_file.h"
 #include "sparsebit/io/onnx_subgraphs.h"
 #include "sparsebit/io/onnx_tensor.h"
 
@@ -63,7 +64,7 @@ bool takes_four_bits(const std::string& type) {
 }
 
 int packed_type(const GraphBuilder& builder, const onnx::NodeProto& node, int i) {
-  if (is_default_domain(node.domain())) {
+  if (io::is_default_domain(node.domain())) {
     const int stated = std::max(type_in_attributes(node), type_in_subgraphs(node, i));
     if (stated != 0) return io::is_four_bit(stated) ? stated : 0;
     const int input = input_of_same_type(node.op_type());

@@ -3,6 +3,7 @@
 #include "frontends/onnx/domains.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/io/onnx_file.h"
 #include "sparsebit/io/onnx_subgraphs.h"
 
 #include <google/protobuf/unknown_field_set.h>
@@ -45,7 +46,7 @@ std::optional<int> since_version(const std::string& type, int64_t version) {
 bool may_differ(const onnx::NodeProto& node, int64_t a, int64_t b) {
   if (a == b) return false;
   const auto before =
-      is_default_domain(node.domain()) ? since_version(node.op_type(), a) : std::nullopt;
+      io::is_default_domain(node.domain()) ? since_version(node.op_type(), a) : std::nullopt;
   return !before || before != since_version(node.op_type(), b);
 }
 
@@ -91,7 +92,7 @@ void check_same_operators(const onnx::FunctionProto& function, const OperatorSet
   const std::string& domain = changed->domain();
   SPARSEBIT_CHECK(false, Unsupported, "the function '", function.name(),
                   "' is written for version ", written_for.version(domain), " of ",
-                  is_default_domain(domain) ? "ONNX's operators" : "'" + domain + "'",
+                  io::is_default_domain(domain) ? "ONNX's operators" : "'" + domain + "'",
                   ", the model for version ", used.version(domain), ", where ", changed->op_type(),
                   " may mean something else");
 }

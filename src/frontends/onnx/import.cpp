@@ -141,10 +141,21 @@ class Importer {
       }
       SPARSEBIT_CHECK(!input.name().empty(), InvalidModel, "an input has no name");
       note_type(input);
+      tell_foreign_type(input);
       if (builder_.four_bit_type(input.name()) != 0) ++four_bits_;
       fx::Node& node = builder_.module().graph().placeholder(input.name());
       builder_.define(input.name(), fx::Value(node));
     }
+  }
+
+  void tell_foreign_type(const onnx::ValueInfoProto& input) const {
+    const auto kind = input.type().value_case();
+    const bool is_tensor = kind == onnx::TypeProto::kTensorType;
+    const int type = input.type().tensor_type().elem_type();
+    if (kind == onnx::TypeProto::VALUE_NOT_SET || (is_tensor && type == 0)) return;
+    if (io::scalar_type_of(type) || io::is_four_bit(type)) return;
+    log_warning("{}: input '{}' is {}, which nothing here can compute with or write", name_,
+                input.name(), is_tensor ? "of type " + io::onnx_type_name(type) : "no tensor");
   }
 
   std::vector<std::string> read_outputs(const onnx::GraphProto& graph) {
@@ -173,10 +184,9 @@ class Importer {
 
   /// What the graph does not do as the file says, one line for each kind.
   void tell_choices() const {
-    constexpr int64_t kInputsCanHaveDefaults =
-        4;  // before, every weight had to be an input as well
+    constexpr int64_t kInputsCanHaveDefaults = 4;  // before, every weight was an input as well
     if (defaults_ > 0 && model_.ir_version() >= kInputsCanHaveDefaults) {
-      log_info("{}: inputs with default values became constants: {}", name_, defaults_);
+      log_warning("{}: inputs with default values became constants: {}", name_, defaults_);
     }
     if (four_bits_ > 0) {
       log_warning("{}: inputs and outputs of 4-bit integers became 8-bit integers: {}", name_,
@@ -205,7 +215,7 @@ class Importer {
                       "', which nothing computes");
     }
     builder_.enter(node);
-    if (!is_default_domain(node.domain())) return carry_unchanged(builder_, node, opsets_, "");
+    if (!io::is_default_domain(node.domain())) return carry_unchanged(builder_, node, opsets_, "");
     const size_t mark = builder_.mark();
     try {
       convert(node, opset);

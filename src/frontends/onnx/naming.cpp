@@ -68,9 +68,9 @@ std::string path_from_node_name(const std::string& name) {
 }
 
 std::string path_from_tensor_name(const std::string& name) {
-  static constexpr std::array<std::string_view, 10> suffixes = {
-      ".weight", "_weight", "/weight", ".kernel", "/kernel",
-      "_kernel", ".gamma",  "_gamma",  "/gamma",  ".weight_ih_l0"};
+  static constexpr std::array<std::string_view, 11> suffixes = {
+      ".weight", "_weight", "/weight", ".kernel",       "/kernel",  "_kernel",
+      ".gamma",  "_gamma",  "/gamma",  ".weight_ih_l0", ".weight_t"};  // the last is transposed
   for (const std::string_view suffix : suffixes) {
     if (name.size() > suffix.size() && name.ends_with(suffix)) {
       return as_path(name.substr(0, name.size() - suffix.size()));

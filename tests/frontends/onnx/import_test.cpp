@@ -311,10 +311,25 @@ TEST(OnnxImport, InputsWithDefaultsBecomeConstantsWithANote) {
       "(float[2] x, float[2] w, float[2] b) => (float[2] y) { a = Mul (x, w) y = Add (a, b) }");
   add_weight(model, "w", at::ones({2}));
   add_weight(model, "b", at::ones({2}));
-  EXPECT_THAT(messages_of(model),
-              testing::ElementsAre("info: m.onnx: inputs with default values became constants: 2"));
+  EXPECT_THAT(
+      messages_of(model),
+      testing::ElementsAre("warning: m.onnx: inputs with default values became constants: 2"));
   model.set_ir_version(3);  // where weights had to be inputs
   EXPECT_THAT(messages_of(model), testing::IsEmpty());
+}
+
+TEST(OnnxImport, InputsThatNoTensorCanHoldAreReported) {
+  onnx::ModelProto model =
+      test::model_from_text("(int8[2] x, float[2] y) => (float[2] z) { z = Identity (y) }");
+  onnx::TypeProto& type = *model.mutable_graph()->mutable_input(0)->mutable_type();
+  type.mutable_tensor_type()->set_elem_type(onnx::TensorProto::STRING);
+  EXPECT_THAT(messages_of(model),
+              testing::ElementsAre("warning: m.onnx: input 'x' is of type string, which nothing "
+                                   "here can compute with or write"));
+  type.mutable_sequence_type();
+  EXPECT_THAT(messages_of(model),
+              testing::ElementsAre("warning: m.onnx: input 'x' is no tensor, which nothing here "
+                                   "can compute with or write"));
 }
 
 TEST(OnnxImport, SeedsAreNotFollowedWithANote) {

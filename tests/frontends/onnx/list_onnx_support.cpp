@@ -69,7 +69,10 @@ void write_page(std::ostream& out) {
          "a\n"
          "form of it that is not, is carried through unchanged: it is listed by `sparsebit "
          "inspect`\n"
-         "and written back by `sparsebit convert`; only running it is an error.\n\n"
+         "and written back by `sparsebit convert`, which needs the operator set it was written for "
+         "if "
+         "the\n"
+         "operator changed since; running it is an error.\n\n"
          "## Operators that are understood\n\n"
       << operator_list()
       << "\n## Conformance\n\n"

@@ -20,6 +20,7 @@ TEST(OnnxNaming, PathsFromWeightNames) {
   EXPECT_EQ(path_from_tensor_name("layer1.0.conv1.weight"), "layer1.0.conv1");
   EXPECT_EQ(path_from_tensor_name("stage1_conv0_weight"), "stage1_conv0");
   EXPECT_EQ(path_from_tensor_name("model/dense/kernel"), "model.dense");
+  EXPECT_EQ(path_from_tensor_name("head.fc.weight_t"), "head.fc");
   EXPECT_EQ(path_from_tensor_name("193"), "");
   EXPECT_EQ(path_from_tensor_name(".weight"), "");
 }
