@@ -1,7 +1,6 @@
 #include "cli/model_inputs.h"
 
 #include "sparsebit/core/error.h"
-#include "sparsebit/core/memory_limit.h"
 #include "sparsebit/core/near_match.h"
 #include "sparsebit/core/random.h"
 #include "sparsebit/fx/printer.h"
@@ -9,6 +8,8 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -108,7 +109,8 @@ std::string mismatch(const at::Tensor& tensor, const TensorInfo& info) {
 void check_memory(const std::string& input, const TensorInfo& info) {
   double bytes = static_cast<double>(c10::elementSize(info.dtype));
   for (const int64_t size : info.shape) bytes *= size < 0 ? 1. : static_cast<double>(size);
-  const auto memory = static_cast<double>(available_memory());
+  const double memory =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
   SPARSEBIT_CHECK(bytes <= memory, InvalidArgument, "input '", input, "': ", fx::to_string(info),
                   fmt::format(" takes {:.4g} GB, and this machine has {:.4g} GB of memory",
                               bytes / 1e9, memory / 1e9));
