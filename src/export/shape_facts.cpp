@@ -144,6 +144,14 @@ std::vector<std::map<Role, SizePair>> guesses() {
           {{Role::Batch, {1, 2}}, {Role::Length, {1, 3}}, {Role::Spatial, {2, 3}}}};
 }
 
+/// Sizes that have little to do with those above: what was the same in two runs by chance, such as
+/// a length that is padded to a multiple of 32 or cut at 8, is not the same with these.
+std::vector<std::map<Role, int64_t>> probes() {
+  return {{{Role::Batch, 1}, {Role::Length, 3}, {Role::Spatial, 97}},
+          {{Role::Batch, 5}, {Role::Length, 45}, {Role::Spatial, 352}},
+          {{Role::Batch, 3}, {Role::Length, 131}, {Role::Spatial, 160}}};
+}
+
 /// Sizes that the given examples have for the symbols.
 Sizes given_sizes(const std::vector<InputSpec>& inputs, const std::vector<fx::Value>& given) {
   Sizes sizes;
@@ -198,6 +206,19 @@ std::vector<std::pair<Sizes, Sizes>> candidates(const std::vector<InputSpec>& in
     if (fixed.empty()) break;
   }
   return pairs;
+}
+
+/// Sizes for further runs, given those of the first and, among them, those that examples have.
+std::vector<Sizes> probe_sizes(const std::map<std::string, Role>& roles, const Sizes& given) {
+  std::vector<Sizes> result;
+  for (const auto& probe : probes()) {
+    Sizes& sizes = result.emplace_back();
+    for (const auto& [symbol, role] : roles) {
+      const auto it = given.find(symbol);
+      sizes[symbol] = it == given.end() ? probe.at(role) : probe.at(role) + it->second / 2;
+    }
+  }
+  return result;
 }
 
 /// Symbols by the sizes they had in the two runs. One that grew like another has no entry: its
@@ -270,6 +291,35 @@ void open_where_different(Fact& merged, const Fact& first, const Fact& varied) {
     open_where_different(merged.items[i], first.items[i], varied.items[i]);
 }
 
+/// Whether a dimension is as large in a run as what is known about it says.
+bool holds(const TensorInfo& known, size_t dim, int64_t found, const Sizes& sizes) {
+  if (known.shape[dim] >= 0) return known.shape[dim] == found;
+  const auto size = dim < known.symbols.size() ? sizes.find(known.symbols[dim]) : sizes.end();
+  return size == sizes.end() || size->second == found;
+}
+
+/// Opens what a further run shows to be different.
+void open_where_wrong(Fact& known, const Fact& found, const Sizes& sizes) {
+  if (known.tensor && found.tensor) {
+    if (known.tensor->shape.size() != found.tensor->shape.size()) {
+      known.tensor.reset();
+    } else {
+      for (size_t i = 0; i < known.tensor->shape.size(); ++i) {
+        if (!holds(*known.tensor, i, found.tensor->shape[i], sizes)) open_dim(*known.tensor, i);
+      }
+    }
+  }
+  for (size_t i = 0; i < std::min(known.items.size(), found.items.size()); ++i)
+    open_where_wrong(known.items[i], found.items[i], sizes);
+}
+
+void check_against(const TrialRun& run, const Sizes& sizes, ShapeFacts& facts) {
+  for (const auto& [node, fact] : run.facts) {
+    const auto known = facts.facts.find(node);
+    if (known != facts.facts.end()) open_where_wrong(known->second, fact, sizes);
+  }
+}
+
 /// What holds for any data.
 void merge_varied(ShapeFacts& facts, const TrialRun& first, const TrialRun& varied) {
   for (const auto& [node, fact] : varied.facts) {
@@ -299,6 +349,15 @@ void learn(const fx::GraphModule& module, const OnnxExportOptions& options, cons
   const TrialRun first = run(a);
   merge_runs(result, first, a.empty() ? first : run(b), symbol_table(a, b));
   if (first.sizes_depend_on_data) merge_varied(result, first, run(a, &first));
+  const Sizes given = given_sizes(result.inputs, options.inputs);
+  for (const Sizes& sizes : probe_sizes(roles_of(result.inputs), given)) {
+    if (sizes.empty()) break;
+    try {
+      check_against(run(sizes), sizes, result);
+    } catch (const Error&) {
+      continue;  // not every size is one that the model takes
+    }
+  }
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ struct ShapeFacts {
 };
 
 /// Runs the graph twice, in eval mode, with different sizes wherever a size is open: what differs
-/// is open, too. A third run finds the sizes that depend on data. What depends on an operator
+/// is open, too. Another run finds the sizes that depend on data, some more with odd sizes, as far
+/// as the model takes them, what was the same by chance. What depends on an operator
 /// nobody can run is taken from the nodes' TensorInfo. The model is not changed.
 ShapeFacts find_shapes(const fx::GraphModule& module, const OnnxExportOptions& options);
 

@@ -229,6 +229,18 @@ const GraphCase kOpenSizes[] = {
      %y = torch.roll(%x, 1, 0)
      %z = torch.flip(%x, [0])
      return (%y, %z))"},
+    {"CutAtThree", R"(
+     %y = operator.getitem(%x, slice(None, 3, None))
+     %n = %y.size(0)
+     return (%y, %n))"},
+    {"PaddedToAMultipleOfEight", R"(
+     %n = %x.size(0)
+     %r = operator.mod(%n, 8)
+     %m = operator.sub(8, %r)
+     %m8 = operator.mod(%m, 8)
+     %y = torch.nn.functional.pad(%x, [0, 0, 0, 0, 0, %m8])
+     %s = %y.size(0)
+     return (%y, %s))"},
     {"Stack", R"(
      %a = torch.stack([%x, %x], 1)
      %b = torch.cat([%x, %x], 0)
@@ -251,7 +263,7 @@ TEST(OpenSizes, RunWithOtherSizesThanTheExample) {
       const onnx::ModelProto model = to_onnx(
           *module,
           {.opset = opset, .inputs = {numbers(shape(4))}, .dynamic_axes = {{"x", {{0, "n"}}}}});
-      for (const int64_t n : {4, 7, 2}) {
+      for (const int64_t n : {4, 7, 2, 19}) {
         const at::Tensor x = numbers(shape(n));
         queue.add(c10::str(c.name, " of ", n, " at opset ", opset), model, {x},
                   run_reference(*module, {x}));

@@ -7,38 +7,45 @@
 namespace sparsebit::fx {
 namespace {
 
-/// A float16 tensor and the float32 copy that stands for it.
+/// A float16 tensor, the float32 copy that stands for it, and what the copy was.
 struct Widened {
-  at::Tensor half, copy;
+  at::Tensor half, copy, before;
 };
 
 bool has_type(const Value& value, at::ScalarType type) {
   return value.is_tensor() && value.tensor().scalar_type() == type;
 }
 
+bool is_type(const Value& value, at::ScalarType type) {
+  return value.is<at::ScalarType>() && value.get<at::ScalarType>() == type;
+}
+
+Value widen(const Value& value, std::vector<Widened>& widened) {
+  if (is_type(value, at::kHalf)) return at::kFloat;  // as which type to compute
+  if (!has_type(value, at::kHalf)) return value;
+  const at::Tensor& half = value.tensor();
+  for (const Widened& known : widened) {
+    if (half.is_same(known.half)) return known.copy;
+  }
+  const at::Tensor copy = half.to(at::kFloat);
+  return widened.emplace_back(Widened{half, copy, copy.detach().clone()}).copy;
+}
+
 Args widen(const Args& args, std::vector<Widened>& widened) {
   std::vector<Value> values;
   for (const Value& value : args.values()) {
-    values.push_back(value.map_items([&](const Value& item) -> Value {
-      if (!has_type(item, at::kHalf)) return item;
-      const at::Tensor& half = item.tensor();
-      for (const Widened& known : widened) {
-        if (half.is_same(known.half)) return known.copy;
-      }
-      return widened.emplace_back(Widened{half, half.to(at::kFloat)}).copy;
-    }));
+    values.push_back(value.map_items([&](const Value& item) { return widen(item, widened); }));
   }
   return {args.schema(), std::move(values)};
 }
 
-/// In-place kernels and statistics in training.
-void write_back(const Widened& tensor) {
-  if (at::equal(tensor.copy.detach(), tensor.half.detach().to(at::kFloat))) return;
-  tensor.half.copy_(tensor.copy);
+/// Bit by bit: NaN is the same as itself.
+bool is_same(const at::Tensor& a, const at::Tensor& b) {
+  return a.detach().contiguous().view(at::kInt).equal(b.contiguous().view(at::kInt));
 }
 
 bool asks_for_float32(const Args& args) {
-  return args.has("dtype") && args.optional_dtype("dtype") == at::kFloat;
+  return args.has("dtype") && is_type(args["dtype"], at::kFloat);
 }
 
 }  // namespace
@@ -50,7 +57,9 @@ bool misses_float16(const std::exception& e) {
 Value run_in_float32(const Kernel& kernel, const Args& args) {
   std::vector<Widened> widened;
   const Value result = kernel(widen(args, widened));
-  for (const Widened& tensor : widened) write_back(tensor);
+  for (const Widened& tensor : widened) {  // in-place kernels and statistics in training
+    if (!is_same(tensor.copy, tensor.before)) tensor.half.copy_(tensor.copy);
+  }
   const bool keep = asks_for_float32(args);
   return result.map_items([&](const Value& item) -> Value {
     if (!has_type(item, at::kFloat)) return item;

@@ -37,13 +37,11 @@ void check_rank(const Args& a, const at::Tensor& x, bool one_less) {
                   "-D input, got ", x.dim(), "-D");
 }
 
-/// Counts the batch and returns the weight of its statistics in the running ones.
-double count_batch(const Args& a, bool update) {
+/// The weight of a batch's statistics in the running ones.
+double statistics_factor(const Args& a, bool update) {
   const auto momentum = a.optional_number("momentum");
-  if (!update || a.is_none("num_batches_tracked")) return momentum.value_or(0.0);
-  at::Tensor batches = a.tensor("num_batches_tracked");
-  batches.add_(1);
-  return momentum ? *momentum : 1.0 / batches.item<double>();  // none = plain average over batches
+  if (momentum || !update || a.is_none("num_batches_tracked")) return momentum.value_or(0.0);
+  return 1.0 / (a.tensor("num_batches_tracked").item<double>() + 1);  // plain average over batches
 }
 
 /// `track_running_stats` is none in a function call, where `training` is taken as it is. In a
@@ -56,13 +54,15 @@ Value batch_norm(const Args& a) {
   const bool no_statistics = a.is_none("running_mean") && a.is_none("running_var");
   const bool use_batch = a.flag("training") || (in_module && no_statistics);
   const bool use_running = !a.flag("training") || update;
-  const double factor = count_batch(a, update);
   if (use_batch) check_several_values("value per channel", values_per_channel(x), x);
   const c10::optional<at::Tensor> none;
-  return at::batch_norm(x, a.optional_tensor("weight"), a.optional_tensor("bias"),
-                        use_running ? a.optional_tensor("running_mean") : none,
-                        use_running ? a.optional_tensor("running_var") : none, use_batch, factor,
-                        a.number("eps"), at::globalContext().userEnabledCuDNN());
+  const at::Tensor y = at::batch_norm(x, a.optional_tensor("weight"), a.optional_tensor("bias"),
+                                      use_running ? a.optional_tensor("running_mean") : none,
+                                      use_running ? a.optional_tensor("running_var") : none,
+                                      use_batch, statistics_factor(a, update), a.number("eps"),
+                                      at::globalContext().userEnabledCuDNN());
+  if (update && !a.is_none("num_batches_tracked")) a.tensor("num_batches_tracked").add_(1);
+  return y;
 }
 
 Value instance_norm(const Args& a) {

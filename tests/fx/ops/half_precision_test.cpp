@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace sparsebit::fx::half_precision_test {
 namespace {
 
@@ -42,11 +44,36 @@ TEST(HalfPrecision, StatisticsAreUpdatedInTraining) {
   EXPECT_FALSE(var.equal(at::ones(2, at::kHalf)));
 }
 
+TEST(HalfPrecision, ABatchIsCountedOnce) {
+  const at::Tensor x = random_half({8, 2, 4}), batches = at::zeros({}, at::kLong);
+  call("torch.nn.functional.batch_norm", {x, at::zeros(2, at::kHalf), at::ones(2, at::kHalf)},
+       {{"training", true}, {"num_batches_tracked", batches}});
+  EXPECT_EQ(batches.item<int64_t>(), 1);
+}
+
+TEST(HalfPrecision, InputsThatAreOnlyReadAreNotWritten) {
+  const at::Tensor nan = at::full({1, 1}, NAN, at::kHalf).expand({2, 2});
+  const at::Tensor y = call("torch.matmul", {nan, nan}).tensor();  // writing to it would throw
+  EXPECT_TRUE(y.isnan().all().item<bool>());
+}
+
+TEST(HalfPrecision, GradientsFlow) {
+  const at::Tensor x = random_half({1, 3, 8, 8});
+  const at::Tensor w = random_half({4, 3, 3, 3}).requires_grad_();
+  call("torch.nn.functional.conv2d", {x, w}).tensor().sum().backward();
+  ASSERT_TRUE(w.grad().defined());
+  EXPECT_EQ(w.grad().scalar_type(), at::kHalf);
+}
+
 TEST(HalfPrecision, ATypeThatWasAskedForStays) {
   const at::Tensor y =
       call("torch.nn.functional.softmax", {random_half({2, 5}), 1}, {{"dtype", at::kFloat}})
           .tensor();
   EXPECT_EQ(y.scalar_type(), at::kFloat);
+  const at::Tensor z =
+      call("torch.nn.functional.softmax", {random_half({2, 5}), 1}, {{"dtype", at::kHalf}})
+          .tensor();
+  EXPECT_EQ(z.scalar_type(), at::kHalf);
 }
 
 TEST(HalfPrecision, OtherTypesThatLibtorchMissesAreErrors) {
