@@ -3,6 +3,7 @@
 #include "sparsebit/core/log.h"
 
 #include <ATen/Parallel.h>
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <charconv>
@@ -21,11 +22,21 @@ std::string whole_number(const std::string& text) {
 
 }  // namespace
 
+std::function<std::string(const std::string&)> whole_number_from(int64_t least, int64_t most) {
+  return [=](const std::string& text) -> std::string {
+    int64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    const bool good = error == std::errc() && stop == end && value >= least && value <= most;
+    return good ? "" : fmt::format("'{}' is not a whole number from {} to {}", text, least, most);
+  };
+}
+
 std::string not_empty(const std::string& text) { return text.empty() ? "the name is empty" : ""; }
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("--threads", options.threads, "Threads for computation (0 = all cores)")
-      ->check(CLI::Range(0, 1024))
+      ->check(whole_number_from(0, 1024))
       ->capture_default_str();
   command.add_option("--seed", options.seed, "Seed of everything random")
       ->check(whole_number)

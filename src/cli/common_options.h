@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct CommonOptions {
 
 /// A check for options that name something: CLI11 itself takes an empty text.
 std::string not_empty(const std::string& text);
+
+/// A check for options that are whole numbers of a range.
+std::function<std::string(const std::string&)> whole_number_from(int64_t least, int64_t most);
 
 void add_common_options(CLI::App& command, CommonOptions& options);
 /// Declares --skip, see ModelOptions.

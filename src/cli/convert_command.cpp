@@ -95,6 +95,14 @@ void check_target(const ConvertOptions& options) {
   }
 }
 
+void tell_fixed_inputs(const fx::GraphModule& module) {
+  for (const fx::Node* input : module.graph().placeholders()) {
+    if (input->tensor_info() || input->args().empty()) continue;
+    log_warning("input '{}' is fixed at its default, {}; to keep it as an input, give its --shape",
+                input->target(), to_string(input->args().front()));
+  }
+}
+
 /// Where sizes are left open, the exporter tries others; those that the user gave come first.
 std::vector<fx::Value> example_inputs(const LoadedModel& model, const InputOptions& given,
                                       const std::vector<DynamicAxis>& dynamic, uint64_t seed) {
@@ -120,6 +128,7 @@ void convert(const ConvertOptions& options, std::ostream& out) {
         model.name);
   }
   check_shapes_known(model);
+  tell_fixed_inputs(*model.module);
   check_memory(model);
   exports::OnnxExportOptions export_options{.opset = options.opset};
   export_options.inputs = example_inputs(model, options.inputs, dynamic, options.common.seed);
@@ -137,8 +146,8 @@ void add_convert_command(CLI::App& app, std::ostream& out) {
   cmd->add_option("-o,--output", options->output, "ONNX file to write")
       ->required()
       ->check(not_empty);
-  cmd->add_option("--opset", options->opset, "Operator set to write")
-      ->check(CLI::Range(exports::kOldestOpset, exports::kNewestOpset))
+  cmd->add_option("--opset", options->opset, "Operator set to write, 11 to 21")
+      ->check(whole_number_from(exports::kOldestOpset, exports::kNewestOpset))
       ->capture_default_str();
   add_shape_option(*cmd, options->inputs);
   add_example_option(*cmd, options->inputs);

@@ -23,8 +23,19 @@ std::pair<std::string, std::string> split_name(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-std::string names_a_file(const std::string& text) {
+/// What is wrong with an --input, whatever the model is; empty = nothing.
+std::string problem_of(const std::string& text) {
+  if (text.starts_with('=')) return "'" + text + "' names no input";
   return split_name(text).second.empty() ? "'" + text + "' names no file" : "";
+}
+
+void check_names_differ(const std::vector<std::string>& files) {
+  std::set<std::string> seen;
+  for (const std::string& text : files) {
+    const std::string name = split_name(text).first;
+    if (!name.empty() && !seen.insert(name).second)
+      throw UsageError("--input " + text + ": input '" + name + "' is given twice");
+  }
 }
 
 void add_files_option(CLI::App& command, InputOptions& options, const std::string& what) {
@@ -32,7 +43,7 @@ void add_files_option(CLI::App& command, InputOptions& options, const std::strin
       .add_option("--input", options.files,
                   what + ": NAME=FILE.npy, or FILE.npy if there is only one (repeatable)")
       ->allow_extra_args(false)
-      ->check(names_a_file);
+      ->check(problem_of);
 }
 
 }  // namespace
@@ -70,6 +81,7 @@ void add_input_options(CLI::App& command, InputOptions& options) {
 }
 
 std::vector<std::string> named_inputs(const InputOptions& options) {
+  check_names_differ(options.files);
   std::vector<std::string> names;
   for (const std::string& text : options.files) {
     if (const auto given = split_name(text); !given.first.empty()) names.push_back(given.first);

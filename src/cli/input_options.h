@@ -30,7 +30,8 @@ void add_input_options(CLI::App& command, InputOptions& options);
 /// What each --shape says. Throws UsageError for one that does not parse or speaks of an input
 /// again.
 std::vector<GivenShape> given_shapes(const InputOptions& options);
-/// Names of inputs that the options speak of, as far as they have one; for ModelOptions.
+/// Names of inputs that the options speak of, as far as they have one; for ModelOptions. Throws
+/// UsageError for one that is given twice.
 std::vector<std::string> named_inputs(const InputOptions& options);
 /// Types and shapes that the options and the files they name tell; for ModelOptions.
 std::map<std::string, fx::TensorInfo> known_shapes(const InputOptions& options);

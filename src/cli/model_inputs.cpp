@@ -223,6 +223,18 @@ class InputMaker {
   std::vector<fx::Value> values_;
 };
 
+/// Where a model does not tell, the file of an input does.
+void apply_files(LoadedModel& model, const InputOptions& options) {
+  if (options.files.empty() || !model.example_inputs.empty()) return;
+  const std::map<std::string, TensorInfo> known = known_shapes(options);
+  const std::vector<fx::Node*> inputs = model.module->graph().placeholders();
+  for (fx::Node* input : inputs) {
+    auto info = known.find(input->target());
+    if (info == known.end() && inputs.size() == 1) info = known.find("");
+    if (!input->tensor_info() && info != known.end()) input->set_tensor_info(info->second);
+  }
+}
+
 }  // namespace
 
 void check_memory(const LoadedModel& model) {
@@ -243,6 +255,7 @@ void check_shapes_known(const LoadedModel& model) {
 }
 
 void apply_shapes(LoadedModel& model, const InputOptions& options) {
+  apply_files(model, options);
   Symbols symbols;
   std::vector<std::pair<fx::Node*, TensorInfo>> fixed;
   for (const GivenShape& given : given_shapes(options)) {

@@ -32,7 +32,10 @@ bool is_known(const fx::Node& node, const fx::GraphModule& module) {
 std::vector<std::string> unknown_nodes(const fx::GraphModule& module) {
   std::vector<std::string> names;
   for (const fx::Node& node : module.graph().nodes()) {
-    if (!is_known(node, module)) names.push_back(node.name() + " (" + node.target() + ")");
+    if (is_known(node, module)) continue;
+    const fx::Value* reason = node.kwarg("_reason");
+    const std::string why = reason && reason->is_string() ? ": " + reason->get<std::string>() : "";
+    names.push_back(node.name() + " (" + node.target() + why + ")");
   }
   return names;
 }

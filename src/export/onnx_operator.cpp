@@ -154,9 +154,21 @@ Value filled_in(const std::string& type, const std::string& name, const Value& v
   return newer_axis && value.is_none() ? Value(int64_t{-2}) : value;
 }
 
+/// "needs opset 12 or newer", as far as the linked library knows the first that has it.
+template <class Has>
+std::string needs_newer(int64_t opset, const Has& has) {
+  for (int64_t newer = opset + 1; newer <= newest_schema_opset(); ++newer) {
+    if (has(newer)) return c10::str(" needs opset ", newer, " or newer");
+  }
+  return c10::str(" needs a newer opset than ", opset);
+}
+
 Operands read_operands(Call& c, const std::string& type) {
   const Signature signature(type, c.w.opset());
-  if (!signature.exists()) c.unsupported(c10::str(type, " needs a newer opset than ", c.w.opset()));
+  if (!signature.exists()) {
+    const auto has = [&](int64_t opset) { return Signature(type, opset).exists(); };
+    c.unsupported(type + needs_newer(c.w.opset(), has));
+  }
   const auto& parameters = c.args().schema().parameters();
   std::vector<Val> values;
   Operands operands;
@@ -173,10 +185,13 @@ Operands read_operands(Call& c, const std::string& type) {
     const Value value = signature.fit(name, known_value(c, given));
     if (place == Place::Nowhere && means_nothing(value)) continue;
     if (place == Place::Nowhere || value.contains_node()) {
-      c.unsupported(c10::str(
-          "argument '", name, "' of ", type,
-          place == Place::Nowhere ? " needs a newer opset than " : " must be fixed in opset ",
-          c.w.opset()));
+      const auto has = [&](int64_t opset) {
+        return Signature(type, opset).place_of(i, name, given) != Place::Nowhere;
+      };
+      c.unsupported(c10::str("argument '", name, "' of ", type,
+                             place == Place::Nowhere
+                                 ? needs_newer(c.w.opset(), has)
+                                 : c10::str(" must be fixed in opset ", c.w.opset())));
     }
     operands.attributes.push_back(to_attribute(name, value));
   }

@@ -7,6 +7,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace sparsebit::exports {
@@ -144,14 +145,6 @@ std::vector<std::map<Role, SizePair>> guesses() {
           {{Role::Batch, {1, 2}}, {Role::Length, {1, 3}}, {Role::Spatial, {2, 3}}}};
 }
 
-/// Sizes that have little to do with those above: what was the same in two runs by chance, such as
-/// a length that is padded to a multiple of 32 or cut at 8, is not the same with these.
-std::vector<std::map<Role, int64_t>> probes() {
-  return {{{Role::Batch, 1}, {Role::Length, 3}, {Role::Spatial, 97}},
-          {{Role::Batch, 5}, {Role::Length, 45}, {Role::Spatial, 352}},
-          {{Role::Batch, 3}, {Role::Length, 131}, {Role::Spatial, 160}}};
-}
-
 /// Sizes that the given examples have for the symbols.
 Sizes given_sizes(const std::vector<InputSpec>& inputs, const std::vector<fx::Value>& given) {
   Sizes sizes;
@@ -208,15 +201,19 @@ std::vector<std::pair<Sizes, Sizes>> candidates(const std::vector<InputSpec>& in
   return pairs;
 }
 
-/// Sizes for further runs, given those of the first and, among them, those that examples have.
+/// Sizes for further runs, which have little to do with those of the first two: what was the same
+/// there by chance, such as a length that is padded to a multiple of 32 or cut at 8, is not the
+/// same with these.
 std::vector<Sizes> probe_sizes(const std::map<std::string, Role>& roles, const Sizes& given) {
-  std::vector<Sizes> result;
-  for (const auto& probe : probes()) {
-    Sizes& sizes = result.emplace_back();
-    for (const auto& [symbol, role] : roles) {
-      const auto it = given.find(symbol);
-      sizes[symbol] = it == given.end() ? probe.at(role) : probe.at(role) + it->second / 2;
-    }
+  static const std::map<Role, std::array<int64_t, 3>> guesses = {
+      {Role::Batch, {1, 5, 3}}, {Role::Length, {3, 45, 131}}, {Role::Spatial, {97, 352, 160}}};
+  std::vector<Sizes> result(3);
+  for (const auto& [symbol, role] : roles) {
+    const auto it = given.find(symbol);
+    const int64_t n = it == given.end() ? 0 : it->second;
+    const std::array<int64_t, 3> around = {std::max<int64_t>(1, n / 4), n / 2 + 5, 2 * n + 11};
+    const std::array<int64_t, 3>& sizes = it == given.end() ? guesses.at(role) : around;
+    for (size_t i = 0; i < result.size(); ++i) result[i][symbol] = sizes[i];
   }
   return result;
 }

@@ -102,11 +102,11 @@ std::string Exporter::write_output(onnx::GraphProto& graph, const Result& result
                     fx::describe(result.value.plain), ", which ONNX cannot");
     sym = writer_.scalar(result.value.plain.to_scalar(), dtype_of(result.value));
   }
-  // A result is made by a node of its own: no input, no constant, no second name for a value.
-  const bool made_by_node = writer_.is_made_by_node(sym.name);
-  const bool free = made_by_node && !taken_outputs_.contains(sym.name);
-  const bool named = output_names_.empty() || sym.name == result.wish;
-  if (!free || !named) {
+  // Where nobody wishes another name, a result is made by a node of its own: no input, no constant,
+  // no second name for a value.
+  const bool free = writer_.is_made_by_node(sym.name) && !taken_outputs_.contains(sym.name);
+  const bool as_wished = !result.value.is_plain() && sym.name == result.wish;
+  if (output_names_.empty() ? !free : !as_wished) {
     const std::string name = output_names_.empty() ? writer_.unique_name(result.wish) : result.wish;
     writer_.make_room(name);
     sym = writer_.identity(sym);

@@ -37,6 +37,7 @@ TEST(Cli, BadUsageIsExitCodeTwo) {
            {"run", "zoo:resnet20", "--random", "-o", ""},
            {"run", "zoo:resnet20", "--input", ""},
            {"run", "zoo:resnet20", "--input", "x="},
+           {"run", "zoo:resnet20", "--input", "=x.npy"},
            {"convert", "zoo:resnet20", "-o", ""},
            {"convert", "zoo:resnet20", "-o", "x.onnx", "--opset", "6"},
            {"convert", "zoo:resnet20", "-o", "x.onnx", "--opset", "23"},
@@ -62,6 +63,8 @@ TEST(Cli, ValuesThatMakeNoSenseAreBadUsage) {
        "--shape x=2:floot32: unknown type 'floot32'; did you mean 'float32'?"},
       {{"run", "m", "--random", "--shape", "x=2", "--shape", "x=3"},
        "--shape x=3: the shape of 'x' is given twice"},
+      {{"run", "m", "--input", "x=a.npy", "--input", "x=b.npy"},
+       "--input x=b.npy: input 'x' is given twice"},
       {{"inspect", "m", "--format", "fx", "--json"},
        "--json means --format json and cannot go with --format fx"},
       {{"convert", "m", "-o", "o", "--dynamic", "nonsense"},
@@ -83,7 +86,7 @@ TEST(Cli, ValuesThatMakeNoSenseAreBadUsage) {
 
 TEST(Cli, OpsetsOutOfRangeAreNamedWithTheRange) {
   EXPECT_THAT(run_command({"convert", "zoo:resnet20", "-o", "x.onnx", "--opset", "23"}).err,
-              HasSubstr("--opset: Value 23 not in range 11 to 21"));
+              HasSubstr("--opset: '23' is not a whole number from 11 to 21"));
 }
 
 TEST(Cli, LineBreaksInNamesDoNotBreakMessages) {

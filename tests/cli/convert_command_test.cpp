@@ -186,10 +186,14 @@ TEST_F(Convert, FormsThatAreNotUnderstoodAreCarriedAndListed) {
   save_odd_model(model);
   const Result result = convert({model, "-o", out_});
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("not known here: resize_1 (onnx.Resize)\n"));
+  EXPECT_THAT(
+      result.out,
+      HasSubstr(
+          "not known here: resize_1 (onnx.Resize: the attribute 'sharpness' is not known)\n"));
   const Result run = run_command({"run", model.c_str(), "--random"});
   EXPECT_EQ(run.code, 1);
-  EXPECT_THAT(run.err, HasSubstr("these operators are not known: resize_1 (onnx.Resize)\n"));
+  EXPECT_THAT(run.err, HasSubstr("these operators are not known: resize_1 (onnx.Resize: the "
+                                 "attribute 'sharpness' is not known)\n"));
 }
 
 TEST_F(Convert, ExamplesOfInputsHelpWhereMadeUpNumbersDoNot) {

@@ -107,7 +107,6 @@ TEST_F(Run, WrongInputsAreOneLineErrors) {
       {{"--input", "idz=" + ids_}, "there is no input 'idz'; did you mean 'ids'?"},
       {{"--input", "quux=" + ids_}, "there is no input 'quux'; the inputs are x, ids"},
       {{"--input", x_}, "--input " + x_ + ": the model has 2 inputs (x, ids); write NAME=FILE"},
-      {{"--input", "x=" + x_, "--input", "x=" + x_}, "input 'x' is given twice"},
       {{"--input", "x=" + wrong},
        "input 'x': expected float32[batch, 3], found float64[2, 3] in " + wrong},
       {{"--input", "x=" + ids_},
