@@ -25,9 +25,7 @@ namespace {
 
 /// Whether an operator that is called as ONNX spells it has several results, even if a node names
 /// one of them only.
-bool gives_tuple(const std::string& type) {
-  return type == "DynamicQuantizeLinear" || type == "Unique";
-}
+bool gives_tuple(const std::string& type) { return type == "DynamicQuantizeLinear"; }
 
 /// What the file calls its graph, if that can be shown on a line.
 std::string title_of(const onnx::GraphProto& graph) {
@@ -57,7 +55,9 @@ class Importer {
     opsets_ = OperatorSets(model_.opset_import());
     at_file([&] { read_initializers(graph); });
     at_file([&] { read_inputs(graph); });
-    for (const auto* list : {&graph.value_info(), &graph.output()}) note_shapes(*list);
+    for (const auto* list : {&graph.value_info(), &graph.output()}) {
+      at_file([&] { note_shapes(*list); });
+    }
     builder_.count_reads(graph);
     std::vector<onnx::NodeProto*> nodes;
     at_file([&] { nodes = sorted_nodes(graph); });
@@ -141,21 +141,22 @@ class Importer {
       }
       SPARSEBIT_CHECK(!input.name().empty(), InvalidModel, "an input has no name");
       note_type(input);
-      tell_foreign_type(input);
+      note_foreign_type(input);
       if (builder_.four_bit_type(input.name()) != 0) ++four_bits_;
       fx::Node& node = builder_.module().graph().placeholder(input.name());
       builder_.define(input.name(), fx::Value(node));
     }
   }
 
-  void tell_foreign_type(const onnx::ValueInfoProto& input) const {
+  void note_foreign_type(const onnx::ValueInfoProto& input) {
     const auto kind = input.type().value_case();
     const bool is_tensor = kind == onnx::TypeProto::kTensorType;
     const int type = input.type().tensor_type().elem_type();
     if (kind == onnx::TypeProto::VALUE_NOT_SET || (is_tensor && type == 0)) return;
     if (io::scalar_type_of(type) || io::is_four_bit(type)) return;
-    log_warning("{}: input '{}' is {}, which nothing here can compute with or write", name_,
-                input.name(), is_tensor ? "of type " + io::onnx_type_name(type) : "no tensor");
+    if (foreign_++ > 0) return;
+    first_foreign_ = "'" + without_control_characters(input.name()) + "' is " +
+                     (is_tensor ? "of type " + io::onnx_type_name(type) : "no tensor");
   }
 
   std::vector<std::string> read_outputs(const onnx::GraphProto& graph) {
@@ -187,6 +188,10 @@ class Importer {
     constexpr int64_t kInputsCanHaveDefaults = 4;  // before, every weight was an input as well
     if (defaults_ > 0 && model_.ir_version() >= kInputsCanHaveDefaults) {
       log_warning("{}: inputs with default values became constants: {}", name_, defaults_);
+    }
+    if (foreign_ > 0) {
+      log_warning("{}: inputs of types that nothing here can compute with or write: {} ({})", name_,
+                  foreign_, first_foreign_);
     }
     if (four_bits_ > 0) {
       log_warning("{}: inputs and outputs of 4-bit integers became 8-bit integers: {}", name_,
@@ -323,7 +328,9 @@ class Importer {
   io::ExternalData external_;
   GraphBuilder builder_;
   OperatorSets opsets_;
-  int defaults_ = 0;   // inputs that became constants
+  int defaults_ = 0;  // inputs that became constants
+  int foreign_ = 0;   // inputs of types that libtorch does not have
+  std::string first_foreign_;
   int four_bits_ = 0;  // inputs and outputs that became wider
   int seeds_ = 0;      // nodes whose seed has no effect
 };

@@ -24,14 +24,13 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-/// Names reach messages of one line.
+}  // namespace
+
 std::string without_control_characters(std::string name) {
   std::replace_if(
       name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c == 127; }, '?');
   return name;
 }
-
-}  // namespace
 
 std::string describe(const onnx::NodeProto& node) {
   const bool named = !node.name().empty() || node.output_size() == 0;

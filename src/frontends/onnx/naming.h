@@ -8,6 +8,9 @@ class NodeProto;
 
 namespace sparsebit::frontends {
 
+/// A name of a file as a message of one line can show it.
+std::string without_control_characters(std::string name);
+
 /// `node 'Conv_3' (Conv)`, for messages; a node without name is called after its first result.
 std::string describe(const onnx::NodeProto& node);
 

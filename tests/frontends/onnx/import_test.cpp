@@ -323,13 +323,16 @@ TEST(OnnxImport, InputsThatNoTensorCanHoldAreReported) {
       test::model_from_text("(int8[2] x, float[2] y) => (float[2] z) { z = Identity (y) }");
   onnx::TypeProto& type = *model.mutable_graph()->mutable_input(0)->mutable_type();
   type.mutable_tensor_type()->set_elem_type(onnx::TensorProto::STRING);
-  EXPECT_THAT(messages_of(model),
-              testing::ElementsAre("warning: m.onnx: input 'x' is of type string, which nothing "
-                                   "here can compute with or write"));
+  const std::string told =
+      "warning: m.onnx: inputs of types that nothing here can compute with or write: ";
+  EXPECT_THAT(messages_of(model), testing::ElementsAre(told + "1 ('x' is of type string)"));
   type.mutable_sequence_type();
-  EXPECT_THAT(messages_of(model),
-              testing::ElementsAre("warning: m.onnx: input 'x' is no tensor, which nothing here "
-                                   "can compute with or write"));
+  EXPECT_THAT(messages_of(model), testing::ElementsAre(told + "1 ('x' is no tensor)"));
+  onnx::ValueInfoProto& second = *model.mutable_graph()->add_input();
+  second = model.graph().input(0);
+  second.set_name("other");
+  model.mutable_graph()->mutable_input(0)->set_name("two\nlines");
+  EXPECT_THAT(messages_of(model), testing::ElementsAre(told + "2 ('two?lines' is no tensor)"));
 }
 
 TEST(OnnxImport, SeedsAreNotFollowedWithANote) {

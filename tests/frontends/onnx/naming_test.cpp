@@ -25,6 +25,10 @@ TEST(OnnxNaming, PathsFromWeightNames) {
   EXPECT_EQ(path_from_tensor_name(".weight"), "");
 }
 
+TEST(OnnxNaming, NamesInMessagesAreOneLine) {
+  EXPECT_EQ(without_control_characters("a\nb\x7f\tc d"), "a?b??c d");
+}
+
 TEST(OnnxNaming, PathsHaveNoEmptyParts) {
   EXPECT_EQ(as_path("..a..b."), "a.b");
   EXPECT_EQ(as_path("a b/c"), "a_b.c");
