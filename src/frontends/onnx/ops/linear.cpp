@@ -19,6 +19,14 @@ bool is_bias(const at::Tensor* tensor, int64_t features) {
   return tensor->dim() >= 1 && tensor->size(-1) == features;
 }
 
+/// Whether the file names a result that an operator with one result does not have.
+bool has_surplus_results(const Conversion& c) {
+  for (size_t i = 1; i < c.output_count(); ++i) {
+    if (c.wants_output(i)) return true;
+  }
+  return false;
+}
+
 /// @param weight  [out, in], as torch has it.
 Value call_linear(Conversion& c, const Value& x, const at::Tensor& weight, const at::Tensor& bias) {
   const fx::ModuleState state{{{"weight", weight}, {"bias", bias}}, {}};
@@ -32,6 +40,22 @@ Value transposed_if(Conversion& c, const Value& x, bool transpose) {
 
 Value scaled(Conversion& c, const Value& x, double factor) {
   return factor == 1.0 ? x : c.function("torch.mul", {x, factor});
+}
+
+bool is_integer(const std::optional<at::ScalarType>& dtype) {
+  return dtype && at::isIntegralType(*dtype, /*includeBool=*/false);
+}
+
+/// alpha * product + beta * C. A factor would turn integers into float32, which cannot hold all of
+/// them; ONNX's result has the type of its inputs.
+Value weighted_sum(Conversion& c, const Value& product, double alpha, double beta) {
+  const auto dtype = c.dtype(0) ? c.dtype(0) : c.dtype(1);
+  const bool has_addend = c.has_input(2);
+  const bool widen = is_integer(dtype) && (alpha != 1.0 || (has_addend && beta != 1.0));
+  const auto widened = [&](const Value& x) { return widen ? c.method("to", {x, at::kDouble}) : x; };
+  Value y = scaled(c, widened(product), alpha);
+  if (has_addend) y = c.function("torch.add", {y, scaled(c, widened(c.tensor(2)), beta)});
+  return widen ? c.method("to", {y, *dtype}) : y;
 }
 
 /// alpha * A B + beta * C
@@ -53,9 +77,7 @@ void convert_gemm(Conversion& c) {
     }
   }
   const Value product = c.function("torch.matmul", {x, transposed_if(c, c.tensor(1), turn_b)});
-  Value y = scaled(c, product, alpha);
-  if (c.has_input(2)) y = c.function("torch.add", {y, scaled(c, c.tensor(2), beta)});
-  c.give(y);
+  c.give(weighted_sum(c, product, alpha, beta));
 }
 
 void convert_matmul(Conversion& c) {
@@ -69,7 +91,7 @@ void convert_matmul(Conversion& c) {
 
 bool absorb_bias(Conversion& c) {
   // An Add that is not understood is carried, and then it needs the product.
-  if (!c.attributes().unread().empty()) return false;
+  if (!c.attributes().unread().empty() || has_surplus_results(c)) return false;
   for (const size_t i : {size_t{0}, size_t{1}}) {
     const Operand& product = c.operand(i);
     const at::Tensor* bias = c.constant(1 - i);
