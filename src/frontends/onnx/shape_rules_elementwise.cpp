@@ -65,69 +65,24 @@ MaybeInfo quantize(const Conversion& c) {
 
 MaybeInfo dequantize(const Conversion& c) { return with_dtype(c.info(0), c.dtype(1)); }
 
+/// Operators whose first result looks like their first input.
+constexpr const char* kSameAsFirst[] = {
+    // clang-format off
+    "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BatchNormalization", "BitwiseNot",
+    "Ceil", "Celu", "Clip", "Cos", "Cosh", "CumSum", "Dropout", "Elu", "Erf", "Exp", "Floor",
+    "Gelu", "GroupNormalization", "HardSigmoid", "HardSwish", "Hardmax", "Identity",
+    "InstanceNormalization", "LRN", "LayerNormalization", "LeakyRelu", "Log", "LogSoftmax",
+    "LpNormalization", "MeanVarianceNormalization", "Mish", "Neg", "Not", "PRelu", "Reciprocal",
+    "Relu", "ReverseSequence", "Round", "ScatterElements", "ScatterND", "Selu", "Shrink", "Sigmoid",
+    "Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt", "Tan", "Tanh",
+    "ThresholdedRelu", "Trilu"
+    // clang-format on
+};
+
 }  // namespace
 
 void add_elementwise_rules(ShapeRules& r) {
-  for (const char* type : {"Abs",
-                           "Acos",
-                           "Acosh",
-                           "Asin",
-                           "Asinh",
-                           "Atan",
-                           "Atanh",
-                           "BatchNormalization",
-                           "BitwiseNot",
-                           "Ceil",
-                           "Celu",
-                           "Clip",
-                           "Cos",
-                           "Cosh",
-                           "CumSum",
-                           "Dropout",
-                           "Elu",
-                           "Erf",
-                           "Exp",
-                           "Floor",
-                           "Gelu",
-                           "GroupNormalization",
-                           "HardSigmoid",
-                           "HardSwish",
-                           "Hardmax",
-                           "Identity",
-                           "InstanceNormalization",
-                           "LRN",
-                           "LayerNormalization",
-                           "LeakyRelu",
-                           "Log",
-                           "LogSoftmax",
-                           "LpNormalization",
-                           "MeanVarianceNormalization",
-                           "Mish",
-                           "Neg",
-                           "Not",
-                           "PRelu",
-                           "Reciprocal",
-                           "Relu",
-                           "ReverseSequence",
-                           "Round",
-                           "ScatterElements",
-                           "ScatterND",
-                           "Selu",
-                           "Shrink",
-                           "Sigmoid",
-                           "Sign",
-                           "Sin",
-                           "Sinh",
-                           "Softmax",
-                           "Softplus",
-                           "Softsign",
-                           "Sqrt",
-                           "Tan",
-                           "Tanh",
-                           "ThresholdedRelu",
-                           "Trilu"}) {
-    r[type] = same_as_first;
-  }
+  for (const char* type : kSameAsFirst) r[type] = same_as_first;
   for (const char* type : {"Add", "And", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div",
                            "Max", "Mean", "Min", "Mod", "Mul", "Or", "Pow", "Sub", "Sum", "Xor"}) {
     r[type] = broadcast_all;

@@ -1,14 +1,23 @@
 #include "frontends/onnx/shape_rules.h"
+#include "fx/ops/onnx_resize.h"
 
 #include <ATen/ATen.h>
-
-#include <cmath>
 
 namespace sparsebit::frontends {
 namespace {
 
 using fx::TensorInfo;
 using Ints = std::vector<int64_t>;
+
+/// The sizes of a convolution's kernel, -1 where neither its weight nor `kernel_shape` tells it.
+Ints kernel_sizes(const Conversion& c, const TensorInfo& weight) {
+  Ints kernel(weight.shape.begin() + 2, weight.shape.end());
+  const Ints stated = c.attributes().ints("kernel_shape", kernel);
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    if (kernel[i] < 0 && stated.size() == kernel.size()) kernel[i] = stated[i];
+  }
+  return kernel;
+}
 
 /// Sizes after a kernel slid over all axes but the first two; empty when it cannot be told.
 Ints slide(const Conversion& c, const TensorInfo& x, const Ints& kernel) {
@@ -32,6 +41,10 @@ Ints slide(const Conversion& c, const TensorInfo& x, const Ints& kernel) {
     }
     if (mode.starts_with("SAME")) {
       sizes.push_back((size + stride - 1) / stride);
+      continue;
+    }
+    if (kernel[i] < 0) {
+      sizes.push_back(-1);
       continue;
     }
     const int64_t padding = mode == "VALID" ? 0 : pads[i] + pads[i + n];
@@ -60,8 +73,7 @@ MaybeInfo with_sizes(const TensorInfo& x, std::optional<int64_t> channels, const
 MaybeInfo convolution(const Conversion& c) {
   const MaybeInfo x = c.info(0), weight = c.info(1);
   if (!x || !weight || weight->shape.size() < 3) return std::nullopt;
-  const Ints kernel(weight->shape.begin() + 2, weight->shape.end());
-  return with_sizes(*x, weight->shape[0], slide(c, *x, kernel));
+  return with_sizes(*x, weight->shape[0], slide(c, *x, kernel_sizes(c, *weight)));
 }
 
 MaybeInfo transposed_convolution(const Conversion& c) {
@@ -73,14 +85,15 @@ MaybeInfo transposed_convolution(const Conversion& c) {
   const size_t n = weight->shape.size() - 2;
   const Ints strides = a.ints("strides", Ints(n, 1)), dilations = a.ints("dilations", Ints(n, 1));
   const Ints pads = a.ints("pads", Ints(2 * n, 0)), extra = a.ints("output_padding", Ints(n, 0));
+  const Ints kernel = kernel_sizes(c, *weight);
   const bool plain = !a.has("output_shape") && a.text("auto_pad", "NOTSET") == "NOTSET" &&
                      strides.size() == n && dilations.size() == n && pads.size() == 2 * n &&
                      extra.size() == n;
   Ints sizes(n, -1);
   for (size_t i = 0; plain && i < n; ++i) {
-    if (x->shape[i + 2] < 0) continue;
-    sizes[i] = strides[i] * (x->shape[i + 2] - 1) + extra[i] +
-               (weight->shape[i + 2] - 1) * dilations[i] + 1 - pads[i] - pads[i + n];
+    if (x->shape[i + 2] < 0 || kernel[i] < 0) continue;
+    sizes[i] = strides[i] * (x->shape[i + 2] - 1) + extra[i] + (kernel[i] - 1) * dilations[i] + 1 -
+               pads[i] - pads[i + n];
   }
   const int64_t groups = a.integer("group", 1);
   return with_sizes(*x, weight->shape[1] < 0 ? -1 : weight->shape[1] * groups, sizes);
@@ -130,7 +143,7 @@ MaybeInfo scaled(const TensorInfo& x, const at::Tensor& scales) {
   const at::Tensor factors = scales.to(at::kDouble).contiguous();
   for (size_t i = 0; i < x.shape.size(); ++i) {
     const double factor = factors.data_ptr<double>()[i];
-    const double size = std::floor(static_cast<double>(x.shape[i]) * factor);
+    const double size = fx::resized(x.shape[i], factor);
     const bool fits = size >= 0 && size < 1e15;
     if (factor == 1.0) {
       copy_size(x, i, result);
@@ -170,8 +183,9 @@ MaybeInfo blocks(const Conversion& c) {
   channels = to_space ? over(channels, block * block) : times(channels, block * block);
   for (const size_t i : {size_t{2}, size_t{3}}) {
     x->shape[i] = to_space ? times(x->shape[i], block) : over(x->shape[i], block);
-    if (i < x->symbols.size()) x->symbols[i] = "";
   }
+  // what the file calls a size is no name for its multiple
+  for (size_t i = 1; i < x->symbols.size(); ++i) x->symbols[i] = "";
   return x;
 }
 

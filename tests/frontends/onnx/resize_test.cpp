@@ -137,6 +137,15 @@ TEST(OnnxResize, WhatCameWithOperatorSet18) {
       resized({8, 8}, {{"mode", "linear"}}).allclose(at::upsample_bilinear2d(x, {8, 8}, false)));
 }
 
+/// 10 times 0.7 is 7 in float32, in which the result's size is computed, and less with more digits.
+TEST(OnnxResize, ShapesThatAreReadOffAreThoseOfTheResult) {
+  const auto module =
+      by_scales({10}, {0.7F}, {}).node("Shape", {"y"}, {"shape"}).output("shape").import();
+  const auto results = run(*module, {at::randn({10})});
+  EXPECT_EQ(results[0].sizes(), at::IntArrayRef({7}));
+  EXPECT_TRUE(results[1].equal(ints({7}))) << results[1];
+}
+
 TEST(OnnxResize, WhatIsWrong) {
   EXPECT_EQ(import_error(by_scales({1, 1, 4, 4}, {2, 2}, {})),
             "model: node 'y' (Resize): scales or sizes have 2 entries for an input with 4 axes");
