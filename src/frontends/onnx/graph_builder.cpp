@@ -43,6 +43,13 @@ bool is_same_layer(const fx::Module& module, const fx::Module& layer,
          same_tensors(module.own_buffers(), state.buffers);
 }
 
+/// libtorch computes with as many axes as this; a file that tells of more is broken, and would take
+/// time for each.
+void check_rank(const std::string& name, int64_t rank) {
+  SPARSEBIT_CHECK(rank <= kMostAxes, InvalidModel, "'", without_control_characters(name), "' has ",
+                  rank, " axes, and a tensor has ", kMostAxes, " at most");
+}
+
 }  // namespace
 
 GraphBuilder::GraphBuilder(io::ExternalData& external, std::string type)
@@ -51,6 +58,7 @@ GraphBuilder::GraphBuilder(io::ExternalData& external, std::string type)
 
 void GraphBuilder::define(const std::string& name, Operand operand) {
   if (name.empty()) return;
+  if (operand.is_constant()) check_rank(name, operand.value.tensor().dim());
   if (operand.kind == Operand::Kind::Tensor && operand.value.is_node()) {
     Node& node = operand.value.node();
     const fx::TensorInfo* known = info(name);
@@ -67,6 +75,7 @@ const Operand* GraphBuilder::find(const std::string& name) const {
 }
 
 void GraphBuilder::set_info(const std::string& name, fx::TensorInfo info) {
+  check_rank(name, static_cast<int64_t>(info.shape.size()));
   // No real axis is longer; rules that compute with sizes need not think of overflow then.
   constexpr int64_t kLongestAxis = int64_t{1} << 31;
   std::replace_if(

@@ -2,9 +2,13 @@
 
 #include "sparsebit/fx/ops/value.h"
 
+#include <cstdint>
 #include <utility>
 
 namespace sparsebit::frontends {
+
+/// How many axes a tensor can have.
+inline constexpr int64_t kMostAxes = 64;
 
 /// What a name of an ONNX graph stands for while it is imported.
 ///

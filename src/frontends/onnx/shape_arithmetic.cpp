@@ -125,6 +125,15 @@ bool fold_concat(Conversion& c) {
   return true;
 }
 
+/// Whether Squeeze or Unsqueeze is about the only axis of a list.
+bool names_only_axis(const Conversion& c) {
+  const bool as_input = c.opset() >= 13;
+  const bool given = as_input ? c.has_input(1) : c.attributes().has("axes");
+  if (!given) return c.type() == "Squeeze";  // all axes of size 1
+  const auto axes = as_input ? c.constant_ints(1) : c.attributes().ints("axes");
+  return axes && axes->size() == 1 && (axes->front() == 0 || axes->front() == -1);
+}
+
 /// Unsqueeze, Squeeze and Reshape between a number and a list of one.
 bool fold_reshape(Conversion& c) {
   const Operand& x = c.operand(0);
@@ -136,8 +145,8 @@ bool fold_reshape(Conversion& c) {
     const bool to_list =
         shape && shape->size() == 1 && (x.kind == Kind::Ints || shape->front() != 0);
     if (!to_list) return false;
-  } else {
-    c.attributes().ignore("axes");
+  } else if (!names_only_axis(c)) {
+    return false;
   }
   if (x.kind == Kind::Int) {
     if (to_number) return false;

@@ -1,7 +1,10 @@
 #include "frontends/onnx/model_builder.h"
+#include "sparsebit/frontends/onnx.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
+
+#include <numeric>
 
 namespace sparsebit::test::shape_test {
 namespace {
@@ -176,6 +179,69 @@ TEST(OnnxShape, UniqueInTheOrderOfAppearance) {
   const auto results = run(*module, {at::tensor({2.0F, 1.0F, 2.0F, 0.0F})});
   EXPECT_TRUE(results[0].equal(at::tensor({2.0F, 1.0F, 0.0F})));
   EXPECT_TRUE(results[1].equal(ints({2, 1, 1})));
+}
+
+/// A size as a number takes one axis in shape arithmetic; with more it is a tensor like any other.
+TEST(OnnxShape, ASizeGainsAxes) {
+  const struct {
+    Ints axes, expected;
+  } cases[] = {{{0}, {1}}, {{-1}, {1}}, {{0, 1}, {1, 1}}, {{-1, -3, -2}, {1, 1, 1}}};
+  for (const int64_t opset : {11, 13}) {
+    for (const auto& c : cases) {
+      ModelBuilder model(opset);
+      model.input("x", {-1, 3}).constant("zero", at::scalar_tensor(0, at::kLong));
+      model.node("Shape", {"x"}, {"s"}).node("Gather", {"s", "zero"}, {"n"});
+      if (opset < 13) {
+        model.node("Unsqueeze", {"n"}, {"y"}, {{"axes", c.axes}});
+      } else {
+        model.constant("axes", ints(c.axes)).node("Unsqueeze", {"n", "axes"}, {"y"});
+      }
+      const auto module = model.output("y").import();
+      EXPECT_TRUE(run(*module, {at::ones({5, 3})})[0].equal(at::full(c.expected, 5, at::kLong)))
+          << at::IntArrayRef(c.axes);
+    }
+  }
+}
+
+TEST(OnnxShape, BlocksMovedBetweenAxesLeaveNoNames) {
+  const auto sizes_after = [](const std::string& type) {
+    const auto module =
+        frontends::import_onnx(model_from_text("(float[N, C, H, W] x) => (float[N, D, I, J] y)"
+                                               " { y = " +
+                                               type + " <blocksize = 2> (x) }"));
+    for (const fx::Node& node : module->graph().nodes()) {
+      if (node.op() == fx::Opcode::CallFunction) return *node.tensor_info();
+    }
+    return fx::TensorInfo{};
+  };
+  for (const char* type : {"DepthToSpace", "SpaceToDepth"}) {
+    EXPECT_EQ(sizes_after(type).symbols, (Names{"N", "", "", ""})) << type;
+  }
+}
+
+TEST(OnnxShape, AxesOfATensorAreNotWithoutBound) {
+  const Ints many(100, 1);
+  EXPECT_EQ(import_error(ModelBuilder(13).input("x", many).output("x")),
+            "model: 'x' has 100 axes, and a tensor has 64 at most");
+  EXPECT_EQ(import_error(ModelBuilder(13).constant("x", at::ones(many)).output("x")),
+            "model: 'x' has 100 axes, and a tensor has 64 at most");
+  EXPECT_EQ(import_error(ModelBuilder(13)
+                             .input("x", {1})
+                             .constant("s", ints(many))
+                             .node("Reshape", {"x", "s"}, {"y"})
+                             .output("y")),
+            "model: node 'y' (Reshape): 'y' has 100 axes, and a tensor has 64 at most");
+  Ints axes(100);
+  std::iota(axes.begin(), axes.end(), 1);
+  for (const char* type : {"Squeeze", "Unsqueeze"}) {
+    EXPECT_EQ(import_error(ModelBuilder(13)
+                               .input("x", {1})
+                               .constant("a", ints(axes))
+                               .node(type, {"x", "a"}, {"y"})
+                               .output("y")),
+              "model: node 'y' (" + std::string(type) +
+                  "): axes has 100 entries, and a tensor has 64 axes at most");
+  }
 }
 
 TEST(OnnxShape, WhatIsWrong) {

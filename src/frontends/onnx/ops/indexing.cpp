@@ -62,7 +62,6 @@ void convert_gather(Conversion& c) {
   if (are_plain(indices) && indices->dim() == 1) {
     return c.give(c.function("torch.index_select", {c.tensor(0), axis, c.tensor(1)}));
   }
-  constexpr int64_t kMostAxes = 64;
   if (axis < 0 || axis >= kMostAxes) {
     return c.give(c.node("onnx.Gather", {c.tensor(0), c.tensor(1)}, {{"axis", axis}}));
   }

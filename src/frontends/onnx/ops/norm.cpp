@@ -68,9 +68,45 @@ void convert_batch_norm(Conversion& c) {
                   {c.tensor(0)}));
 }
 
+/// `x` less its mean, and one over its deviation; the mean is of the axes `dims`.
+struct Statistics {
+  Value mean, centred, inverse;
+};
+
+Statistics statistics(Conversion& c, const Value& x, const Ints& dims, double eps) {
+  const Value mean = c.function("torch.mean", {x, dims, true});
+  const Value centred = c.function("torch.sub", {x, mean});
+  const Value square = c.function("torch.mul", {centred, centred});
+  const Value var = c.function("torch.mean", {square, dims, true});
+  return {mean, centred, c.function("torch.rsqrt", {c.function("torch.add", {var, eps})})};
+}
+
+/// Whether each channel of an input has one element, as after global pooling.
+bool has_single_elements(const Conversion& c) {
+  const auto info = c.info(0);
+  return info && info->shape.size() > 2 &&
+         std::all_of(info->shape.begin() + 2, info->shape.end(), [](int64_t s) { return s == 1; });
+}
+
+/// torch has no instance norm of single elements; by ONNX's formula they become the bias.
+void convert_instance_norm_by_parts(Conversion& c, double eps) {
+  const auto axes = static_cast<size_t>(*c.rank(0) - 2);
+  Ints dims, per_channel = {-1};
+  for (size_t i = 0; i < axes; ++i) {
+    dims.push_back(static_cast<int64_t>(i) + 2);
+    per_channel.push_back(1);
+  }
+  const Statistics s = statistics(c, c.tensor(0), dims, eps);
+  const Value scale = c.function("torch.reshape", {c.tensor(1), per_channel});
+  const Value shift = c.function("torch.reshape", {c.tensor(2), per_channel});
+  const Value y = c.function("torch.mul", {c.function("torch.mul", {s.centred, s.inverse}), scale});
+  c.give(c.function("torch.add", {y, shift}));
+}
+
 void convert_instance_norm(Conversion& c) {
   const double eps = c.attributes().number("epsilon", 1e-5);
   if (c.opset() < 6) c.attributes().ignore("consumed_inputs");
+  if (has_single_elements(c)) return convert_instance_norm_by_parts(c, eps);
   const std::string type = with_rank("torch.nn.InstanceNorm", c.rank(0));
   if (type.empty() || *c.rank(0) < 3 || !all_constant(c, {1, 2})) {
     return c.give(c.function("torch.nn.functional.instance_norm", {c.tensor(0)},
@@ -89,17 +125,12 @@ void convert_layer_norm_by_parts(Conversion& c, int64_t axis, double eps) {
   if (!rank) c.refuse("the rank of its input is not known");
   Ints dims;
   for (int64_t dim = wrap_axis(axis, *rank); dim < *rank; ++dim) dims.push_back(dim);
-  const Value x = c.tensor(0);
-  const Value mean = c.function("torch.mean", {x, dims, true});
-  const Value centred = c.function("torch.sub", {x, mean});
-  const Value square = c.function("torch.mul", {centred, centred});
-  const Value var = c.function("torch.mean", {square, dims, true});
-  const Value inverse = c.function("torch.rsqrt", {c.function("torch.add", {var, eps})});
-  Value y = c.function("torch.mul", {c.function("torch.mul", {centred, inverse}), c.tensor(1)});
+  const Statistics s = statistics(c, c.tensor(0), dims, eps);
+  Value y = c.function("torch.mul", {c.function("torch.mul", {s.centred, s.inverse}), c.tensor(1)});
   if (c.has_input(2)) y = c.function("torch.add", {y, c.tensor(2)});
   c.give(0, y);
-  c.give(1, mean);
-  c.give(2, inverse);
+  c.give(1, s.mean);
+  c.give(2, s.inverse);
 }
 
 void convert_layer_norm(Conversion& c) {
@@ -110,7 +141,6 @@ void convert_layer_norm(Conversion& c) {
   const at::Tensor *scale = c.constant(1), *shift = c.constant(2);
   const auto rank = c.rank(0);
   if (rank) wrap_axis(axis, *rank);
-  constexpr int64_t kMostAxes = 64;
   SPARSEBIT_CHECK(axis > -kMostAxes && axis < kMostAxes, InvalidModel, "axis is ", axis);
   const int64_t axes = axis < 0 ? -axis : (rank ? *rank - axis : -1);
   const bool is_layer = scale && (shift || !c.has_input(2)) && scale->dim() == axes &&

@@ -74,6 +74,8 @@ std::optional<Ints> read_axes(Conversion& c) {
 /// An order in which single axes can be added or removed without moving those still to come.
 /// `rank` is that of the tensor that has the axes, if known.
 Ints ordered_axes(const Conversion& c, Ints axes, std::optional<int64_t> rank, bool front_first) {
+  SPARSEBIT_CHECK(static_cast<int64_t>(axes.size()) <= kMostAxes, InvalidModel, "axes has ",
+                  axes.size(), " entries, and a tensor has ", kMostAxes, " axes at most");
   if (rank) {
     for (int64_t& axis : axes) axis = wrap_axis(axis, *rank);
   }
