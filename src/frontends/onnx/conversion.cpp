@@ -21,23 +21,21 @@ constexpr int64_t kSmallConstant = 1024;
 /// What operators can make of several constants at most, each element meeting each.
 constexpr int64_t kLargestProduct = 1 << 20;
 
+/// Whether an index picks each element once at most: a tensor can name one many times.
+bool picks_once(const Value& index) {
+  if (index.is<fx::Tuple>()) {
+    return std::all_of(index.items().begin(), index.items().end(), picks_once);
+  }
+  return index.is_int() || index.is<fx::Slice>();
+}
+
 /// Functions whose result has at most as many elements as their inputs together.
-bool never_grows(std::string_view target) {
-  static const std::vector<std::string_view> functions = {"torch.permute",
-                                                          "torch.reshape",
-                                                          "torch.flatten",
-                                                          "torch.squeeze",
-                                                          "torch.unsqueeze",
-                                                          "torch.transpose",
-                                                          "torch.t",
-                                                          "torch.cat",
-                                                          "torch.neg",
-                                                          "torch.sqrt",
-                                                          "torch.select",
-                                                          "torch.clone",
-                                                          "operator.getitem",
-                                                          "to",
-                                                          "split"};
+bool never_grows(std::string_view target, const std::vector<Value>& args) {
+  if (target == "operator.getitem") return args.size() == 2 && picks_once(args[1]);
+  static const std::vector<std::string_view> functions = {
+      "torch.permute",   "torch.reshape",   "torch.flatten", "torch.squeeze",
+      "torch.unsqueeze", "torch.transpose", "torch.t",       "torch.cat",
+      "torch.neg",       "torch.sqrt",      "torch.select",  "to"};
   return std::find(functions.begin(), functions.end(), target) != functions.end();
 }
 
@@ -76,7 +74,7 @@ bool can_compute_now(std::string_view target, const std::vector<Value>& args,
     elements.add(value);
   }
   const bool small = elements.sum <= kSmallConstant && elements.product <= kLargestProduct;
-  return small || (never_grows(target) && elements.added_bytes() <= budget);
+  return small || (never_grows(target, args) && elements.added_bytes() <= budget);
 }
 
 int64_t count_bytes(const Value& value) {

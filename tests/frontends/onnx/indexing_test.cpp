@@ -141,6 +141,20 @@ TEST(OnnxIndexing, ShapesOfWhatIsLookedUp) {
   EXPECT_THAT(turned(places), testing::Contains("torch.permute"));
 }
 
+/// Indices that name one row many times make gigabytes of it: not while the file is read.
+TEST(OnnxIndexing, ConstantsAreNotGrown) {
+  const auto gather = [](const Tensor& table, const Tensor& indices) {
+    return calls(*ModelBuilder(13)
+                      .constant("t", table)
+                      .constant("i", indices)
+                      .node("Gather", {"t", "i"}, {"y"})
+                      .output("y")
+                      .import());
+  };
+  EXPECT_EQ(gather(at::ones({2, 500}), at::zeros({20, 20}, at::kLong)), Calls{"operator.getitem"});
+  EXPECT_EQ(gather(at::ones({2, 50}), at::zeros({2, 2}, at::kLong)), Calls{});  // small
+}
+
 TEST(OnnxIndexing, BadIndicesAreErrors) {
   const auto module = ModelBuilder(13)
                           .input("x", {3, 4})

@@ -132,6 +132,27 @@ TEST(OnnxPooling, MaxRoiPoolOfARegion) {
   EXPECT_TRUE(y.equal(at::tensor({9.0F, 11.0F}).view({1, 1, 1, 2})));
 }
 
+/// Padding makes gigabytes of four numbers: not while the file is read.
+TEST(OnnxPooling, ConstantsAreNotGrown) {
+  constexpr int64_t kMuch = 1000000000;
+  const struct {
+    const char* type;
+    at::ScalarType dtype;
+    const char* target;
+  } cases[] = {{"MaxPool", at::kChar, "onnx.MaxPool"},
+               {"AveragePool", at::kFloat, "onnx.AveragePool"},
+               {"LpPool", at::kFloat, "onnx.LpPool"}};
+  for (const auto& c : cases) {
+    const auto module =
+        ModelBuilder(13)
+            .constant("x", at::ones({1, 1, 4}, c.dtype))
+            .node(c.type, {"x"}, {"y"}, {{"kernel_shape", Ints{1}}, {"pads", Ints{kMuch, kMuch}}})
+            .output("y")
+            .import();
+    EXPECT_THAT(calls(*module), testing::Contains(c.target));
+  }
+}
+
 TEST(OnnxPooling, WhatIsWrong) {
   const auto error = [](const Attributes& attributes) {
     return import_error(ModelBuilder(13)

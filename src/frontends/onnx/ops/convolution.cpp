@@ -53,15 +53,18 @@ struct ConvArguments {
 /// `x` gains explicit padding where torch's symmetric one cannot say it.
 ConvArguments conv_arguments(Conversion& c, Value& x, int64_t spatial) {
   const Attributes& a = c.attributes();
-  const Window window = read_window(c, spatial, kernel_of(c, 1, spatial));
+  const Ints kernel = kernel_of(c, 1, spatial);
+  const bool open = same_padding_is_open(c, spatial);
+  const Window window =
+      read_window(c, spatial, kernel, open ? Direction::Backward : Direction::Forward);
   ConvArguments arguments{.stride = window.stride,
                           .padding = window.begin,
                           .dilation = window.dilation,
                           .groups = a.integer("group", 1)};
   SPARSEBIT_CHECK(arguments.groups > 0 && arguments.groups < (int64_t{1} << 31), InvalidModel,
                   "group is ", arguments.groups);
-  if (window.is_symmetric()) return arguments;
-  x = pad_spatially(c, x, window, 0.0);
+  if (window.is_symmetric() && !open) return arguments;
+  x = open ? pad_to_same(c, window, kernel) : pad_spatially(c, x, window, 0.0);
   arguments.padding.assign(static_cast<size_t>(spatial), 0);
   return arguments;
 }
@@ -72,7 +75,8 @@ Value call_conv(Conversion& c, const Value& x, int64_t spatial, bool transposed,
   const at::Tensor* bias = c.constant(2);
   const bool is_layer = weight && weight->is_floating_point() && (bias || !c.has_input(2));
   if (!is_layer) {
-    return c.function(conv_function(spatial, transposed), {x, c.tensor(1), c.tensor(2)}, options);
+    // of constants as well: padding and strides can make much of little
+    return c.node(conv_function(spatial, transposed), {x, c.tensor(1), c.tensor(2)}, options);
   }
   int64_t groups = 1;
   for (const auto& [name, value] : options) groups = name == "groups" ? value.to_int() : groups;

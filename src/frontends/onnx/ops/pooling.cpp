@@ -88,7 +88,7 @@ void convert_max_pool(Conversion& c) {
   if (!torch_can) {
     fx::Kwargs options = pool.onnx_options();
     options.emplace_back("storage_order", order);
-    const Value results = c.function("onnx.MaxPool", {c.tensor(0)}, options);
+    const Value results = c.node("onnx.MaxPool", {c.tensor(0)}, options);  // pads may grow
     c.give(0, c.item(results, 0));
     if (c.wants_output(1)) c.give(1, c.item(results, 1));
     return;
@@ -114,7 +114,7 @@ void convert_average_pool(Conversion& c) {
   if (!torch_can) {
     fx::Kwargs options = pool.onnx_options();
     options.emplace_back("count_include_pad", int64_t{with_padding});
-    return c.give(c.function("onnx.AveragePool", {c.tensor(0)}, options));
+    return c.give(c.node("onnx.AveragePool", {c.tensor(0)}, options));
   }
   Value x = c.tensor(0);
   Ints padding = pool.window.begin;
@@ -132,7 +132,7 @@ void convert_average_pool(Conversion& c) {
 void convert_lp_pool(Conversion& c) {
   fx::Kwargs options = read_pool(c).onnx_options();
   options.emplace_back("p", c.attributes().integer("p", 2));
-  c.give(c.function("onnx.LpPool", {c.tensor(0)}, options));
+  c.give(c.node("onnx.LpPool", {c.tensor(0)}, options));
 }
 
 void convert_global_pool(Conversion& c, const std::string& function) {

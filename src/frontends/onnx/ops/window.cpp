@@ -36,8 +36,10 @@ void set_padding(Window& window, size_t i, const fx::AxisPadding& padding) {
 
 void resolve_same(const Conversion& c, Window& window, const Ints& kernel, bool upper) {
   for (size_t i = 0; i < kernel.size(); ++i) {
-    const int64_t reach = (kernel[i] - 1) * window.dilation[i] + 1;
-    set_padding(window, i, fx::same_padding(spatial_size(c, i), reach, window.stride[i], upper));
+    // a window that moves by single steps needs the same padding whatever the size
+    const int64_t size = window.stride[i] == 1 ? 1 : spatial_size(c, i);
+    set_padding(window, i,
+                fx::same_padding(size, window.reach(kernel, i), window.stride[i], upper));
   }
 }
 
@@ -74,6 +76,37 @@ Window read_window(const Conversion& c, int64_t spatial, const Ints& kernel, Dir
   return window;
 }
 
+bool same_padding_is_open(const Conversion& c, int64_t spatial) {
+  if (!c.attributes().text("auto_pad", "NOTSET").starts_with("SAME")) return false;
+  const auto info = c.info(0);
+  const Ints strides = read_ints(c, "strides", static_cast<size_t>(spatial), 1, 1);
+  for (size_t i = 0; i < strides.size(); ++i) {
+    const bool known = info && info->shape.size() > i + 2 && info->shape[i + 2] >= 0;
+    if (strides[i] != 1 && !known) return true;
+  }
+  return false;
+}
+
+fx::Value pad_to_same(Conversion& c, const Window& window, const Ints& kernel) {
+  const bool upper = c.attributes().text("auto_pad", "NOTSET") == "SAME_UPPER";
+  fx::List amounts;  // torch counts from the last axis
+  for (size_t i = kernel.size(); i-- > 0;) {
+    const int64_t stride = window.stride[i], most = window.reach(kernel, i) - 1;
+    fx::Value total = most;
+    if (stride > 1) {  // the last window ends with the input, or begins on its last elements
+      const fx::Value size = c.size(0, static_cast<int64_t>(i) + 2);
+      const fx::Value last = c.function("operator.sub", {size, 1});
+      total = c.function("operator.sub", {most, c.function("operator.mod", {last, stride})});
+      if (most < stride - 1) total = c.function("max", {total, 0});
+    }
+    const fx::Value less = c.function("operator.floordiv", {total, 2});
+    const fx::Value more = c.function("operator.sub", {total, less});
+    amounts.items.push_back(upper ? less : more);
+    amounts.items.push_back(upper ? more : less);
+  }
+  return c.node("torch.nn.functional.pad", {c.tensor(0), amounts}, {{"value", 0.0}});
+}
+
 fx::Value pad_spatially(Conversion& c, const fx::Value& x, const Window& window, double value) {
   Ints amounts;  // torch counts from the last axis
   for (size_t i = window.begin.size(); i-- > 0;) {
@@ -96,12 +129,11 @@ void resolve_output_shape(const Conversion& c, Window& window, const Ints& kerne
   SPARSEBIT_CHECK(!shape || shape->size() >= kernel.size(), InvalidModel, "output_shape has ",
                   shape->size(), " entries, expected ", kernel.size());
   for (size_t i = 0; i < kernel.size(); ++i) {
-    const int64_t size = spatial_size(c, i);
-    const int64_t full = window.stride[i] * (size - 1) + output_padding[i] +
-                         (kernel[i] - 1) * window.dilation[i] + 1;
-    const int64_t wanted =
-        shape ? (*shape)[shape->size() - kernel.size() + i] : size * window.stride[i];
-    const int64_t total = full - wanted;
+    // SAME: what a kernel reaches beyond its step, whatever the size
+    int64_t total = window.reach(kernel, i) + output_padding[i] - window.stride[i];
+    if (shape) {
+      total += spatial_size(c, i) * window.stride[i] - (*shape)[shape->size() - kernel.size() + i];
+    }
     if (total < 0) {  // larger than the kernel reaches: zeros at the end
       window.begin[i] = window.end[i] = 0;
       output_padding[i] -= total;

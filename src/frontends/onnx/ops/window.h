@@ -10,6 +10,10 @@ struct Window {
   std::vector<int64_t> begin, end;  ///< padding before and after
 
   bool is_symmetric() const { return begin == end; }
+  /// From the first to the last element under a kernel along axis i.
+  int64_t reach(const std::vector<int64_t>& kernel, size_t i) const {
+    return (kernel[i] - 1) * dilation[i] + 1;
+  }
 };
 
 enum class Direction { Forward, Backward };  ///< Backward: a transposed convolution
@@ -20,6 +24,12 @@ std::vector<int64_t> kernel_of(const Conversion& c, size_t weight_input, int64_t
 /// Reads strides, dilations, pads and auto_pad. Refuses SAME padding of sizes that are not known.
 Window read_window(const Conversion& c, int64_t spatial, const std::vector<int64_t>& kernel,
                    Direction direction = Direction::Forward);
+
+/// Whether SAME padding depends on sizes of the input that are not known.
+bool same_padding_is_open(const Conversion& c, int64_t spatial);
+
+/// The first input with SAME padding, computed from the sizes it has when the model runs.
+fx::Value pad_to_same(Conversion& c, const Window& window, const std::vector<int64_t>& kernel);
 
 /// `x` with the window's padding around its last axes; negative amounts cut off.
 fx::Value pad_spatially(Conversion& c, const fx::Value& x, const Window& window, double value);
