@@ -21,6 +21,8 @@ TEST(OnnxLinear, AnAddThatIsNotUnderstoodLeavesTheProduct) {
                           .import();
   EXPECT_EQ(calls(*module), (Calls{"torch.nn.Linear", "onnx.Add", "operator.getitem"}));
   EXPECT_THAT(text_of(*module), testing::HasSubstr("the result \\'z\\' is not supported"));
+  ASSERT_TRUE(module->find_module("MatMul_0"));
+  EXPECT_FALSE(module->find_module("MatMul_0")->own_parameters()["bias"].defined());
 }
 
 TEST(OnnxLinear, GemmOfIntegersGivesIntegers) {
