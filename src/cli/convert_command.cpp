@@ -119,6 +119,7 @@ void convert(const ConvertOptions& options, std::ostream& out) {
                                    .seed = options.common.seed};
   check_target(options);
   LoadedModel model = load_model(options.model, model_options);
+  check_inputs_are_tensors(model);
   apply_shapes(model, options.inputs);
   check_dynamic(dynamic, model);
   if (!dynamic.empty() && model.size_decisions > 0) {

@@ -3,6 +3,7 @@
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/near_match.h"
 #include "sparsebit/core/random.h"
+#include "sparsebit/fx/foreign_input.h"
 #include "sparsebit/fx/printer.h"
 #include "sparsebit/io/npy.h"
 
@@ -38,6 +39,12 @@ size_t find_input(const fx::GraphModule& module, const std::string& name) {
               fmt::format("there is no input '{}'{}", name,
                           near.empty() ? fmt::format("; the inputs are {}", fmt::join(known, ", "))
                                        : near));
+}
+
+void check_is_tensor(const LoadedModel& model, const fx::Node& input) {
+  const std::string type = fx::foreign_type(input);
+  SPARSEBIT_CHECK(type.empty(), Unsupported, model.name, ": input '", input.target(), "' (", type,
+                  ") can neither be computed with nor written: no tensor here can hold it");
 }
 
 void check_shape_known(const LoadedModel& model, const fx::Node& input) {
@@ -247,6 +254,10 @@ void check_input(const fx::GraphModule& module, const std::string& name) {
   find_input(module, name);
 }
 
+void check_inputs_are_tensors(const LoadedModel& model) {
+  for (const fx::Node* input : model.module->graph().placeholders()) check_is_tensor(model, *input);
+}
+
 void check_shapes_known(const LoadedModel& model) {
   if (!model.example_inputs.empty()) return;
   for (const fx::Node* input : model.module->graph().placeholders()) {
@@ -261,6 +272,7 @@ void apply_shapes(LoadedModel& model, const InputOptions& options) {
   for (const GivenShape& given : given_shapes(options)) {
     const size_t index = find_input(*model.module, given.input);
     fx::Node* const input = model.module->graph().placeholders()[index];
+    check_is_tensor(model, *input);
     TensorInfo info{given.shape, given.dtype.value_or(at::kFloat)};
     if (const std::optional<TensorInfo> known = accepted(model, index)) {
       if (!given.dtype) info.dtype = known->dtype;

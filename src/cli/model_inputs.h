@@ -12,6 +12,9 @@ namespace sparsebit::cli {
 /// Throws InvalidArgument, with near matches, when the model has no such input.
 void check_input(const fx::GraphModule& module, const std::string& name);
 
+/// Throws Unsupported, naming the input, when no tensor can hold one.
+void check_inputs_are_tensors(const LoadedModel& model);
+
 /// Throws InvalidArgument, naming the input, when the shape of one is told neither by the file nor
 /// by an example nor with --shape.
 void check_shapes_known(const LoadedModel& model);

@@ -1,6 +1,7 @@
 #include "cli/model_signature.h"
 
 #include "cli/model_outputs.h"
+#include "sparsebit/fx/foreign_input.h"
 #include "sparsebit/fx/printer.h"
 
 #include <fmt/format.h>
@@ -30,6 +31,7 @@ ordered_json as_json(const std::vector<Slot>& slots) {
   ordered_json list = ordered_json::array();
   for (const Slot& slot : slots) {
     ordered_json item = {{"name", slot.name}};
+    if (!slot.foreign_type.empty()) item["dtype"] = slot.foreign_type;
     if (slot.info) {
       item["dtype"] = fx::dtype_name(slot.info->dtype);
       item["shape"] = ordered_json::array();
@@ -50,7 +52,7 @@ ordered_json as_json(const std::vector<Slot>& slots) {
 std::vector<Slot> input_slots(const fx::GraphModule& module) {
   std::vector<Slot> slots;
   for (const fx::Node* input : module.graph().placeholders())
-    slots.push_back({input->target(), input->tensor_info()});
+    slots.push_back({input->target(), input->tensor_info(), fx::foreign_type(*input)});
   return slots;
 }
 
@@ -81,8 +83,9 @@ std::string signature_as_text(const std::vector<Slot>& inputs, const std::vector
   std::string text;
   const auto add = [&](const char* kind, const std::vector<Slot>& slots) {
     for (const Slot& slot : slots) {
+      const std::string unknown = slot.foreign_type.empty() ? "?" : slot.foreign_type;
       text += fmt::format("{}{:<{}}  {}\n", kind, slot.name, width,
-                          slot.info ? fx::to_string(*slot.info) : "?");
+                          slot.info ? fx::to_string(*slot.info) : unknown);
     }
   };
   add("input   ", inputs);

@@ -12,6 +12,7 @@ namespace sparsebit::cli {
 struct Slot {
   std::string name;
   std::optional<fx::TensorInfo> info = {};
+  std::string foreign_type = {};  ///< of an input that no tensor can hold
 };
 
 std::vector<Slot> input_slots(const fx::GraphModule& module);

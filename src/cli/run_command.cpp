@@ -31,6 +31,7 @@ void run_model(const RunOptions& options, std::ostream& out) {
                                                  .given_inputs = named_inputs(options.inputs),
                                                  .shapes = known_shapes(options.inputs),
                                                  .seed = options.common.seed});
+  check_inputs_are_tensors(model);
   apply_shapes(model, options.inputs);
   const std::vector<std::string> unknown = unknown_nodes(*model.module);
   SPARSEBIT_CHECK(unknown.empty(), Unsupported, options.model,

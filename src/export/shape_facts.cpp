@@ -3,6 +3,7 @@
 #include "export/trial_run.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/fx/foreign_input.h"
 
 #include <ATen/ATen.h>
 
@@ -36,6 +37,9 @@ TensorInfo with_symbols(TensorInfo info, const std::string& input,
 }
 
 InputSpec read_input(const fx::Node& node, size_t index, const OnnxExportOptions& options) {
+  const std::string foreign = fx::foreign_type(node);
+  SPARSEBIT_CHECK(foreign.empty(), Unsupported, "input '", node.target(), "' (", foreign,
+                  ") cannot be written: no tensor can hold it");
   InputSpec spec{&node};
   const auto axes = options.dynamic_axes.find(node.target());
   const bool given = index < options.inputs.size();

@@ -42,6 +42,43 @@ TEST(Carried, UnknownOperatorsAreWrittenBackUnchanged) {
   EXPECT_EQ(model.opset_import(1).version(), 2);
 }
 
+TEST(Carried, InputsThatNoTensorCanHoldAreRefused) {
+  onnx::ModelProto model;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      R"(ir_version: 8 opset_import { version: 13 }
+         graph { name: "g" node { op_type: "Cast" input: "x" output: "y"
+                                  attribute { name: "to" type: INT i: 1 } }
+                 input { name: "x" type { tensor_type { elem_type: 4 shape {} } } }
+                 output { name: "y" type { tensor_type { elem_type: 1 shape {} } } } })",
+      &model));
+  const auto module = frontends::import_onnx(std::move(model));
+  EXPECT_THAT([&] { to_onnx(*module, {.inputs = {at::ones({})}}); },
+              ThrowsMessage<Error>("input 'x' (uint16) cannot be written: no tensor can hold it"));
+}
+
+/// As the file has them: an input as result, and a result twice.
+TEST(Carried, ResultsKeepTheirNames) {
+  onnx::ModelProto model;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      R"(ir_version: 8 opset_import { version: 13 }
+         graph { name: "g" node { op_type: "Relu" input: "x" output: "r" }
+                 input { name: "x" type { tensor_type { elem_type: 1 shape { dim { dim_value: 2 } } } } }
+                 output { name: "x" type { tensor_type { elem_type: 1 shape { dim { dim_value: 2 } } } } }
+                 output { name: "r" type { tensor_type { elem_type: 1 shape { dim { dim_value: 2 } } } } } })",
+      &model));
+  const sparsebit::test::TempDir dir;
+  OrtQueue queue(dir.path());
+  for (const bool twice : {false, true}) {
+    if (twice) *model.mutable_graph()->mutable_output(0) = model.graph().output(1);
+    const auto module = frontends::import_onnx(onnx::ModelProto(model));
+    const onnx::ModelProto written = to_onnx(*module);
+    EXPECT_EQ(outline(written), "r = Relu(x)\n");
+    const at::Tensor x = at::randn({2});
+    queue.add(twice ? "twice" : "input", written, {x}, run_reference(*module, {x}));
+  }
+  queue.run();
+}
+
 TEST(Carried, NamesOfAttributesAndTypesSurvive) {
   const auto module = parse_module(
       "%x = input()\n"

@@ -14,6 +14,7 @@
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/frontends/onnx.h"
+#include "sparsebit/fx/foreign_input.h"
 #include "sparsebit/fx/lint.h"
 #include "sparsebit/fx/ops/operator.h"
 #include "sparsebit/io/onnx_file.h"
@@ -141,22 +142,24 @@ class Importer {
       }
       SPARSEBIT_CHECK(!input.name().empty(), InvalidModel, "an input has no name");
       note_type(input);
-      note_foreign_type(input);
       if (builder_.four_bit_type(input.name()) != 0) ++four_bits_;
       fx::Node& node = builder_.module().graph().placeholder(input.name());
+      note_foreign_type(input, node);
       builder_.define(input.name(), fx::Value(node));
     }
   }
 
-  void note_foreign_type(const onnx::ValueInfoProto& input) {
+  void note_foreign_type(const onnx::ValueInfoProto& input, fx::Node& node) {
     const auto kind = input.type().value_case();
     const bool is_tensor = kind == onnx::TypeProto::kTensorType;
     const int type = input.type().tensor_type().elem_type();
     if (kind == onnx::TypeProto::VALUE_NOT_SET || (is_tensor && type == 0)) return;
     if (io::scalar_type_of(type) || io::is_four_bit(type)) return;
+    const std::string name = is_tensor ? io::onnx_type_name(type) : "no tensor";
+    fx::set_foreign_type(node, name);
     if (foreign_++ > 0) return;
     first_foreign_ = "'" + without_control_characters(input.name()) + "' is " +
-                     (is_tensor ? "of type " + io::onnx_type_name(type) : "no tensor");
+                     (is_tensor ? "of type " : "") + name;
   }
 
   std::vector<std::string> read_outputs(const onnx::GraphProto& graph) {

@@ -1,4 +1,5 @@
 #include "sparsebit/frontends/onnx.h"
+#include "sparsebit/fx/foreign_input.h"
 
 #include "frontends/onnx/model_builder.h"
 #include "sparsebit/core/error.h"
@@ -326,6 +327,9 @@ TEST(OnnxImport, InputsThatNoTensorCanHoldAreReported) {
   const std::string told =
       "warning: m.onnx: inputs of types that nothing here can compute with or write: ";
   EXPECT_THAT(messages_of(model), testing::ElementsAre(told + "1 ('x' is of type string)"));
+  const auto module = import_onnx(onnx::ModelProto(model), {.name = "m.onnx"});
+  EXPECT_EQ(fx::foreign_type(*module->graph().placeholders()[0]), "string");
+  EXPECT_EQ(fx::foreign_type(*module->graph().placeholders()[1]), "");
   type.mutable_sequence_type();
   EXPECT_THAT(messages_of(model), testing::ElementsAre(told + "1 ('x' is no tensor)"));
   onnx::ValueInfoProto& second = *model.mutable_graph()->add_input();
