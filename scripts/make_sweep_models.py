@@ -2,7 +2,7 @@
 """Makes files of torchvision's architectures: traced, scripted, and ONNX of opsets 11, 13 and 17.
 
 usage: make_sweep_models.py --list
-       make_sweep_models.py NAME FOLDER [--check COMMAND]
+       make_sweep_models.py NAME FOLDER [--check COMMAND] [--forms traced,scripted]
 
 Writes input.npy, expected0.npy, ... and one file per form into FOLDER. Weights are random with a
 fixed seed; batch norm statistics are chosen so that values neither vanish nor explode. For each
@@ -133,7 +133,7 @@ def check(command: str, path: pathlib.Path, folder: pathlib.Path) -> dict:
         return {"error": f"ended with status {process.returncode}: {message}"}
 
 
-def make_model(name: str, folder: pathlib.Path, command: str | None) -> None:
+def make_model(name: str, folder: pathlib.Path, command: str | None, forms: list[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     size = input_size(name)
     model = build(name)
@@ -144,7 +144,7 @@ def make_model(name: str, folder: pathlib.Path, command: str | None) -> None:
     numpy.save(folder / "input.npy", x.numpy())
     for index, tensor in enumerate(expected):
         numpy.save(folder / f"expected{index}.npy", tensor.numpy())
-    for form in FORMS:
+    for form in forms:
         path = folder / file_of(form)
         result = {"name": name, "form": form, "size": size}
         before = set(os.listdir(folder))
@@ -169,6 +169,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--check")
+    parser.add_argument("--forms", default=",".join(FORMS))
     parser.add_argument("name", nargs="?")
     parser.add_argument("folder", nargs="?", type=pathlib.Path)
     options = parser.parse_args()
@@ -177,7 +178,7 @@ def main() -> None:
         print(json.dumps({"torch": torch.__version__, "torchvision": torchvision.__version__,
                           "names": names()}))
     else:
-        make_model(options.name, options.folder, options.check)
+        make_model(options.name, options.folder, options.check, options.forms.split(","))
 
 
 if __name__ == "__main__":

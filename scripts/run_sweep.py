@@ -2,11 +2,12 @@
 """Checks the importers and the exporter on all of torchvision and writes the table of results.
 
 usage: run_sweep.py --check build/release/bin/sweep --work build/sweep --table FILE.md [--resume]
-                    [NAME ...]
+                    [--forms traced,scripted] [NAME ...]
 
 Each architecture is made and checked in its own process. Fails when a file that torch could make
 is not imported and exported correctly. Results are kept in the work folder as they come; --resume
-takes those of an earlier run and checks only what is missing or named.
+takes those of an earlier run and checks only what is missing or named; with --forms the other
+forms of what is named keep their results.
 """
 
 import argparse
@@ -43,7 +44,8 @@ def describe(result: dict) -> str:
 def run(name: str, options: argparse.Namespace) -> list[dict]:
     folder = options.work / name
     process = subprocess.run(
-        [PYTHON, str(SCRIPT), name, str(folder), "--check", options.check],
+        [PYTHON, str(SCRIPT), name, str(folder), "--check", options.check, "--forms",
+         ",".join(options.forms)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     results = [json.loads(line) for line in process.stdout.splitlines() if line.startswith("{")]
     shutil.rmtree(folder, ignore_errors=True)
@@ -52,8 +54,12 @@ def run(name: str, options: argparse.Namespace) -> list[dict]:
         tail = (process.stderr.strip().splitlines() or ["no message"])[-1]
         results += [{"name": name, "form": form, "size": 0,
                      "error": f"making it ended with status {process.returncode}: {tail}"}
-                    for form in FORMS if form not in done]
+                    for form in options.forms if form not in done]
     return results
+
+
+def in_order(results: list[dict]) -> list[dict]:
+    return sorted(results, key=lambda result: FORMS.index(result["form"]))
 
 
 def earlier_results(path: pathlib.Path) -> dict[str, list[dict]]:
@@ -116,19 +122,20 @@ def main() -> int:
     parser.add_argument("--work", required=True, type=pathlib.Path)
     parser.add_argument("--table", required=True, type=pathlib.Path)
     parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--forms", type=lambda text: text.split(","), default=FORMS)
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     listed = json.loads(subprocess.check_output([PYTHON, str(SCRIPT), "--list"], text=True))
     options.work.mkdir(parents=True, exist_ok=True)
     kept = options.work / "results.jsonl"
     by_name = earlier_results(kept) if options.resume else {}
-    for name in options.names:
-        by_name.pop(name, None)
+    other_forms = {name: [r for r in by_name.pop(name, []) if r["form"] not in options.forms]
+                   for name in options.names}
     kept.write_text("".join(json.dumps(results) + "\n" for results in by_name.values()))
     for name in options.names or listed["names"]:
         if name in by_name:
             continue
-        by_name[name] = run(name, options)
+        by_name[name] = in_order(other_forms.get(name, []) + run(name, options))
         for result in by_name[name]:
             print(f"{judge(result):8} {name} {result['form']}: {describe(result)}", flush=True)
         with kept.open("a") as file:
