@@ -238,13 +238,9 @@ Result new_tensor(GraphBuilder& b, const AtenCall& call) {
   return Data{b.function("torch.tensor", {call.args.at(0).second}, kwargs)};
 }
 
-const std::map<std::string, Rule>& rules() {
+/// What the layers of torch.nn are made of.
+const std::map<std::string, Rule>& layer_rules() {
   static const std::map<std::string, Rule> all = {
-      {"slice", slice},
-      {"index", index},
-      {"copy_", overwrite},
-      {"fill_", overwrite},
-      {"zero_", overwrite},
       {"_convolution", convolution},
       {"convolution", convolution},
       {"_convolution_mode", convolution},
@@ -262,9 +258,6 @@ const std::map<std::string, Rule>& rules() {
       {"upsample_trilinear3d", write_upsample},
       {"_upsample_bilinear2d_aa", write_upsample},
       {"_upsample_bicubic2d_aa", write_upsample},
-      {"to", to},
-      {"max", larger_or_smaller},
-      {"min", larger_or_smaller},
       {"reflection_pad1d", reflection_pad},
       {"reflection_pad2d", reflection_pad},
       {"reflection_pad3d", reflection_pad},
@@ -272,13 +265,6 @@ const std::map<std::string, Rule>& rules() {
       {"replication_pad2d", replication_pad},
       {"replication_pad3d", replication_pad},
       {"constant_pad_nd", constant_pad},
-      {"dtype", attribute},
-      {"device", attribute},
-      {"shape", attribute},
-      {"ndim", attribute},
-      {"requires_grad", attribute},
-      {"is_cuda", attribute},
-      {"T", attribute},
       {"adaptive_max_pool1d", adaptive_max_pool},
       {"adaptive_max_pool2d", adaptive_max_pool},
       {"adaptive_max_pool3d", adaptive_max_pool},
@@ -289,13 +275,35 @@ const std::map<std::string, Rule>& rules() {
       {"_native_multi_head_attention", native_attention},
       {"im2col", sliding_blocks},
       {"col2im", sliding_blocks},
+      {"grid_sampler", write_grid_sampler},
+      {"affine_grid_generator", write_affine_grid},
+  };
+  return all;
+}
+
+/// What is done to tensors otherwise.
+const std::map<std::string, Rule>& tensor_rules() {
+  static const std::map<std::string, Rule> all = {
+      {"slice", slice},
+      {"index", index},
+      {"copy_", overwrite},
+      {"fill_", overwrite},
+      {"zero_", overwrite},
+      {"to", to},
+      {"max", larger_or_smaller},
+      {"min", larger_or_smaller},
+      {"dtype", attribute},
+      {"device", attribute},
+      {"shape", attribute},
+      {"ndim", attribute},
+      {"requires_grad", attribute},
+      {"is_cuda", attribute},
+      {"T", attribute},
       {"lift", same},
       {"lift_fresh", same},
       {"alias", same},
       {"split", split},
       {"split_with_sizes", split},
-      {"grid_sampler", write_grid_sampler},
-      {"affine_grid_generator", write_affine_grid},
       {"frobenius_norm", frobenius_norm},
       {"nonzero_numpy", positions},
       {"cdist", distances},
@@ -309,8 +317,11 @@ const std::map<std::string, Rule>& rules() {
 }  // namespace
 
 std::optional<Data> write_special(GraphBuilder& builder, const AtenCall& call) {
-  const auto rule = rules().find(call.name);
-  return rule == rules().end() ? std::nullopt : rule->second(builder, call);
+  for (const auto* rules : {&layer_rules(), &tensor_rules()}) {
+    const auto rule = rules->find(call.name);
+    if (rule != rules->end()) return rule->second(builder, call);
+  }
+  return std::nullopt;
 }
 
 }  // namespace sparsebit::frontends::torchscript
