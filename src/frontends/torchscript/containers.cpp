@@ -1,9 +1,11 @@
-// Lists and dicts: they are references in TorchScript, and may hold values that are nodes.
+// Lists: they are references in TorchScript, and may hold values that are nodes.
 
+#include "frontends/torchscript/dict_rules.h"
 #include "frontends/torchscript/interpreter.h"
 #include "sparsebit/core/error.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace sparsebit::frontends::torchscript {
@@ -14,11 +16,6 @@ namespace jit = torch::jit;
 
 using Result = std::optional<Data>;
 using ListRule = Result (*)(Data& items, const Data& in);
-using DictRule = Result (*)(DictRef& dict, const Data& in);
-
-bool equal(const Datum& a, const Datum& b) {
-  return a.is_value() && b.is_value() && a.value().same_as(b.value());
-}
 
 int64_t known_int(const Datum& datum, const char* what) {
   SPARSEBIT_CHECK(datum.is_known() && datum.is_value(), DataDependent, what,
@@ -45,7 +42,7 @@ Data sliced(const Data& items, const Data& in) {
   const int64_t step = known_int(in[3], "a slice of a list");
   SPARSEBIT_CHECK(step > 0, Unsupported, "a list is sliced with step ", step);
   Data result;
-  for (int64_t i = begin; i < end; i += step) result.push_back(items[i]);
+  for (int64_t i = begin; i < end; i += std::min(step, size)) result.push_back(items[i]);
   return result;
 }
 
@@ -64,7 +61,9 @@ Result extend(Data& items, const Data& in) {
 }
 
 Result insert(Data& items, const Data& in) {
-  const size_t at = std::min<size_t>(items.size(), known_int(in[1], "an index into a list"));
+  const int64_t size = items.size();
+  const int64_t index = known_int(in[1], "an index into a list");
+  const int64_t at = std::clamp<int64_t>(index < 0 ? index + size : index, 0, size);
   items.insert(items.begin() + at, in[2]);
   return Data();
 }
@@ -83,6 +82,51 @@ Result set_item(Data& items, const Data& in) {
 
 Result remove_item(Data& items, const Data& in) {
   items.erase(items.begin() + position(items, in[1], items.size()));
+  return Data();
+}
+
+/// Throws unless the items can be compared now.
+void check_comparable(const Data& items, const char* what) {
+  for (const Datum& item : items) {
+    SPARSEBIT_CHECK(item.is_known(), DataDependent, "a list is ", what,
+                    " whose items depend on data, which is known only when the model runs");
+    const bool simple = item.is_value() && (item.value().is_number() || item.value().is_string());
+    SPARSEBIT_CHECK(simple, Unsupported, "a list is ", what,
+                    " whose items are neither numbers nor strings");
+    SPARSEBIT_CHECK(!item.value().is_double() || !std::isnan(item.value().to_double()), Unsupported,
+                    "a list is ", what, " that has a NaN");
+  }
+}
+
+/// Items of one list have one type.
+bool is_less(const Datum& a, const Datum& b) {
+  const Value &left = a.value(), &right = b.value();
+  if (left.is_string() && right.is_string()) return left.string() < right.string();
+  SPARSEBIT_CHECK(left.is_number() && right.is_number(), InvalidModel,
+                  "a list is sorted that has both numbers and strings");
+  if (left.is_double() || right.is_double()) return left.to_double() < right.to_double();
+  return left.to_int() < right.to_int();
+}
+
+Result sort(Data& items, const Data& in) {
+  check_comparable(items, "sorted");
+  const bool reverse = in.size() > 1 && known_int(in[1], "the order of a list") != 0;
+  std::stable_sort(items.begin(), items.end(), [&](const Datum& a, const Datum& b) {
+    return reverse ? is_less(b, a) : is_less(a, b);
+  });
+  return Data();
+}
+
+Result remove_value(Data& items, const Data& in) {
+  Data compared = items;
+  compared.push_back(in[1]);
+  check_comparable(compared, "searched");
+  const auto found = std::find_if(items.begin(), items.end(), [&](const Datum& item) {
+    return item.value().same_as(in[1].value());
+  });
+  SPARSEBIT_CHECK(found != items.end(), InvalidModel,
+                  "a value is removed from a list that does not have it");
+  items.erase(found);
   return Data();
 }
 
@@ -123,30 +167,21 @@ Result repeat(Data& items, const Data& in) {
   return Data{Datum::list(std::move(all))};
 }
 
-auto find_key(const DictRef& dict, const Datum& key) {
-  SPARSEBIT_CHECK(key.is_known(), DataDependent, "a key of a dict depends on data");
-  return std::find_if(dict.items->begin(), dict.items->end(),
-                      [&](const auto& item) { return equal(item.first, key); });
-}
-
-Result dict_set(DictRef& dict, const Data& in) {
-  const auto found = find_key(dict, in[1]);
-  if (found != dict.items->end())
-    found->second = in[2];
-  else
-    dict.items->emplace_back(in[1], in[2]);
-  return Data();
-}
-
 /// dict([("a", x), ("b", y)])
 Result dict_of_pairs(Data& items, const Data&) {
   DictRef dict{std::make_shared<std::vector<std::pair<Datum, Datum>>>()};
   for (const Datum& item : items) {
     const Data* const pair = item.items();
     if (pair == nullptr || pair->size() != 2) return {};
-    dict_set(dict, {Datum(), (*pair)[0], (*pair)[1]});
+    set_in_dict(dict, (*pair)[0], (*pair)[1]);
   }
   return Data{dict};
+}
+
+Result repeat_in_place(Data& items, const Data& in) {
+  const Result all = repeat(items, in);
+  items = *all->front().items();
+  return Data{in[0]};
 }
 
 const std::map<std::string, ListRule>& list_rules() {
@@ -157,6 +192,8 @@ const std::map<std::string, ListRule>& list_rules() {
       {"pop", pop},
       {"clear", clear},
       {"reverse", reverse},
+      {"sort", sort},
+      {"remove", remove_value},
       {"_set_item", set_item},
       {"Delete", remove_item},
       {"__getitem__", get_item},
@@ -166,6 +203,7 @@ const std::map<std::string, ListRule>& list_rules() {
       {"slice", slice},
       {"add", concatenate},
       {"mul", repeat},
+      {"mul_", repeat_in_place},
       {"dict", dict_of_pairs},
       {"add_",
        [](Data& items, const Data& in) -> Result {
@@ -176,69 +214,14 @@ const std::map<std::string, ListRule>& list_rules() {
   return all;
 }
 
-Result dict_get(DictRef& dict, const Data& in) {
-  const auto found = find_key(dict, in[1]);
-  return Data{found != dict.items->end() ? found->second : in.size() > 2 ? in[2] : Datum()};
-}
-
-Result dict_item(DictRef& dict, const Data& in) {
-  const auto found = find_key(dict, in[1]);
-  SPARSEBIT_CHECK(found != dict.items->end(), InvalidModel, "a dict has no such key");
-  return Data{found->second};
-}
-
-Result dict_pop(DictRef& dict, const Data& in) {
-  const auto found = find_key(dict, in[1]);
-  if (found == dict.items->end() && in.size() > 2) return Data{in[2]};
-  SPARSEBIT_CHECK(found != dict.items->end(), InvalidModel, "a dict has no such key");
-  const Datum value = found->second;
-  dict.items->erase(found);
-  return Data{value};
-}
-
-Result dict_contains(DictRef& dict, const Data& in) {
-  return Data{Value(find_key(dict, in[1]) != dict.items->end())};
-}
-
-Result dict_keys(DictRef& dict, const Data&) {
-  Data keys;
-  for (const auto& [key, value] : *dict.items) keys.push_back(key);
-  return Data{Datum::list(std::move(keys))};
-}
-
-Result dict_values(DictRef& dict, const Data&) {
-  Data values;
-  for (const auto& [key, value] : *dict.items) values.push_back(value);
-  return Data{Datum::list(std::move(values))};
-}
-
-Result dict_items(DictRef& dict, const Data&) {
-  Data pairs;
-  for (const auto& [key, value] : *dict.items) pairs.push_back(Datum::tuple({key, value}));
-  return Data{Datum::list(std::move(pairs))};
-}
-
-Result dict_copy(DictRef& dict, const Data&) {
-  return Data{DictRef{std::make_shared<std::vector<std::pair<Datum, Datum>>>(*dict.items)}};
-}
-
-Result dict_length(DictRef& dict, const Data&) { return Data{Value(int64_t(dict.items->size()))}; }
-
-const std::map<std::string, DictRule>& dict_rules() {
-  static const std::map<std::string, DictRule> all = {
-      {"get", dict_get},
-      {"__getitem__", dict_item},
-      {"_set_item", dict_set},
-      {"pop", dict_pop},
-      {"__contains__", dict_contains},
-      {"keys", dict_keys},
-      {"values", dict_values},
-      {"items", dict_items},
-      {"copy", dict_copy},
-      {"dict", dict_copy},
-      {"len", dict_length},
-  };
-  return all;
+/// libtorch would change a copy of it.
+void check_unchanged(const jit::Node& node, const char* what) {
+  const c10::FunctionSchema* const schema = node.maybeSchema();
+  if (schema == nullptr || schema->arguments().empty()) return;
+  const c10::AliasInfo* const alias = schema->arguments()[0].alias_info();
+  SPARSEBIT_CHECK(alias == nullptr || !alias->isWrite(), Unsupported, "operator '",
+                  node.kind().toQualString(), "' changes a ", what,
+                  ", and is not known here for that");
 }
 
 }  // namespace
@@ -254,11 +237,13 @@ std::optional<Data> run_container(Interpreter&, jit::Node& node, const Data& in)
   if (in[0].is<ListRef>()) {
     const auto rule = list_rules().find(name);
     if (rule != list_rules().end()) return rule->second(*in[0].get<ListRef>().items, in);
+    check_unchanged(node, "list");
   }
   if (in[0].is<DictRef>()) {
     DictRef dict = in[0].get<DictRef>();
     const auto rule = dict_rules().find(name);
     if (rule != dict_rules().end()) return rule->second(dict, in);
+    check_unchanged(node, "dict");
   }
   return std::nullopt;
 }

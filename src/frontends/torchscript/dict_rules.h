@@ -1,0 +1,21 @@
+#pragma once
+
+#include "frontends/torchscript/datum.h"
+
+#include <map>
+#include <optional>
+#include <string>
+
+namespace sparsebit::frontends::torchscript {
+
+/// What an operator does to a dict, its first input: its results, or nothing when libtorch can
+/// tell.
+using DictRule = std::optional<Data> (*)(DictRef& dict, const Data& in);
+
+/// By the operators' names without namespace.
+const std::map<std::string, DictRule>& dict_rules();
+
+/// `dict[key] = value`. Throws DataDependent when the key is not known.
+void set_in_dict(DictRef& dict, const Datum& key, const Datum& value);
+
+}  // namespace sparsebit::frontends::torchscript
