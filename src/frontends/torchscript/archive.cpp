@@ -2,6 +2,7 @@
 
 #include "frontends/torchscript/archive_check.h"
 #include "frontends/torchscript/foreign_operators.h"
+#include "frontends/torchscript/large_stack.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/core/mapped_file.h"
@@ -47,12 +48,18 @@ Checksums check_sizes(const std::filesystem::path& path) {
   return checksums;
 }
 
+/// What the code of an archive says before it is compiled.
+struct CodeFacts {
+  std::vector<std::string> foreign;  ///< operators of other libraries that it calls
+  int64_t depth = 0;                 ///< how deeply compiling it nests at most
+};
+
 /// What libtorch reads without looking twice.
 ///
-/// @param foreign  gets operators of other libraries that code calls.
+/// @param facts  gets what is to be known when the record is code.
 void check_record(const std::filesystem::path& path, const std::string& name,
                   caffe2::serialize::PyTorchStreamReader& reader, const Checksums& checksums,
-                  std::vector<std::string>& foreign) {
+                  CodeFacts& facts) {
   const bool is_pickle = name.ends_with(".pkl") || name.ends_with(".debug_pkl");
   const bool is_code = name.starts_with("code/") && name.ends_with(".py");
   if (!is_pickle && !is_code) return;
@@ -65,7 +72,8 @@ void check_record(const std::filesystem::path& path, const std::string& name,
   }
   if (!is_code) return;
   const std::vector<std::string> found = declare_foreign_operators(bytes);
-  foreign.insert(foreign.end(), found.begin(), found.end());
+  facts.foreign.insert(facts.foreign.end(), found.begin(), found.end());
+  facts.depth += source_depth(bytes);
 }
 
 /// torch.save() writes zip archives too, but only with tensors and pickled Python objects.
@@ -81,15 +89,34 @@ void check_kind(const std::filesystem::path& path, const Checksums& records) {
     fail(ErrorKind::InvalidModel, path, "is damaged: it has no record 'version'");
 }
 
-/// Looks at the records; gives the operators of other libraries that code calls.
-std::vector<std::string> check_records(const std::filesystem::path& path,
-                                       const Checksums& checksums) {
+/// Looks at the records.
+CodeFacts check_records(const std::filesystem::path& path, const Checksums& checksums) {
   check_kind(path, checksums);
   caffe2::serialize::PyTorchStreamReader reader(path.string());
-  std::vector<std::string> foreign;
+  CodeFacts facts;
   for (const std::string& name : reader.getAllRecords())
-    check_record(path, name, reader, checksums, foreign);
-  return foreign;
+    check_record(path, name, reader, checksums, facts);
+  return facts;
+}
+
+/// Compiling took at most 3 KB of stack per level when that was measured, and 6 KB per function,
+/// which counts as two levels; here it is twice that.
+size_t stack_for(const std::filesystem::path& path, int64_t depth) {
+  constexpr int64_t kPerLevel = 6 << 10, kMost = int64_t{4} << 30;
+  if (depth > kMost / kPerLevel)
+    fail(ErrorKind::InvalidModel, path, "cannot be read: its code is nested too deeply");
+  return kLargeStack + static_cast<size_t>(depth * kPerLevel);
+}
+
+torch::jit::Module load_module(const std::filesystem::path& path, int64_t depth) {
+  torch::jit::Module module;
+  const auto load = [&] { module = torch::jit::load(path.string(), c10::Device(at::kCPU)); };
+  try {
+    run_on_large_stack(stack_for(path, depth), load);
+  } catch (const Error& e) {
+    fail(e.kind(), path, e.details().what);
+  }
+  return module;
 }
 
 void check_tensor(const std::filesystem::path& path, const std::string& name,
@@ -133,10 +160,10 @@ std::string first_line(const std::exception& e) {
 
 torch::jit::Module load_archive(const std::filesystem::path& path) {
   check_magic(path);
-  std::vector<std::string> foreign;
+  CodeFacts facts;
   try {
-    foreign = check_records(path, check_sizes(path));
-    torch::jit::Module module = torch::jit::load(path.string(), c10::Device(at::kCPU));
+    facts = check_records(path, check_sizes(path));
+    torch::jit::Module module = load_module(path, facts.depth);
     for (const auto& item : module.named_parameters()) check_tensor(path, item.name, item.value);
     for (const auto& item : module.named_buffers()) check_tensor(path, item.name, item.value);
     return module;
@@ -145,9 +172,10 @@ torch::jit::Module load_archive(const std::filesystem::path& path) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& e) {
-    if (foreign.empty()) fail(ErrorKind::InvalidModel, path, "cannot be read: " + first_line(e));
+    if (facts.foreign.empty())
+      fail(ErrorKind::InvalidModel, path, "cannot be read: " + first_line(e));
     fail(ErrorKind::Unsupported, path,
-         "calls " + foreign.front() +
+         "calls " + facts.foreign.front() +
              ", an operator of another library that is not known here, and cannot be read without "
              "it (" +
              first_line(e) + "); export the model to ONNX with that library instead");

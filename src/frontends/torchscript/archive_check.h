@@ -23,10 +23,15 @@ std::string zip_problem(std::string_view file, Checksums& checksums);
 std::string checksum_problem(std::string_view name, std::string_view record,
                              const Checksums& checksums);
 
-/// A pickled record: texts longer than the record, marks and stack out of step.
+/// A pickled record: texts longer than the record, marks and stack out of step, values that share
+/// others so often that a small file has more of them than a machine can read.
 std::string pickle_problem(std::string_view record);
 
-/// A record of source code: nested so deeply that the parser, which calls itself, has no stack.
+/// A record of source code: a statement nested more deeply than anyone writes.
 std::string source_problem(std::string_view code);
+
+/// How deeply compiling a record of source code nests at most: functions are compiled when the code
+/// of others calls them, so what is in each of them adds up.
+int64_t source_depth(std::string_view code);
 
 }  // namespace sparsebit::frontends::torchscript

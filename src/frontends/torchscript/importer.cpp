@@ -1,5 +1,6 @@
 #include "frontends/torchscript/archive.h"
 #include "frontends/torchscript/interpreter.h"
+#include "frontends/torchscript/large_stack.h"
 #include "frontends/torchscript/leaf.h"
 #include "frontends/torchscript/opaque_module.h"
 #include "frontends/torchscript/output_names.h"
@@ -250,7 +251,10 @@ TorchScriptModel import_torchscript(const std::filesystem::path& path,
                                     const TorchScriptOptions& options) {
   const torch::jit::Module model = torchscript::load_archive(path);
   try {
-    return torchscript::import_model(model, options);
+    TorchScriptModel imported;
+    torchscript::run_on_large_stack(torchscript::kLargeStack,
+                                    [&] { imported = torchscript::import_model(model, options); });
+    return imported;
   } catch (const Error& e) {
     if (e.kind() == ErrorKind::InvalidArgument) throw;
     throw Error(e.kind(), ErrorDetails{.what = e.details().what, .where = path.string()});

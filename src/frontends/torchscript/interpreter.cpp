@@ -16,6 +16,7 @@ using fx::Value;
 namespace jit = torch::jit;
 
 constexpr int kDeepestCall = 400;             // deeper is a recursion without end
+constexpr int kDeepestBlock = 2000;           // bodies of functions, ifs and loops
 constexpr int64_t kMostIterations = 1 << 16;  // of a loop that is written out
 
 /// Whether running the block ends in an exception, whatever the data.
@@ -102,6 +103,9 @@ Datum Interpreter::run_function(jit::Function& function, Data args, const std::s
 }
 
 Data Interpreter::run_block(jit::Block& block, Env& env) {
+  SPARSEBIT_CHECK(block_depth_ < kDeepestBlock, Unsupported, "ifs and loops are nested ",
+                  kDeepestBlock, " deep");
+  ++block_depth_;
   for (jit::Node* node : block.nodes()) {
     try {
       run_node(*node, env);
@@ -113,6 +117,7 @@ Data Interpreter::run_block(jit::Block& block, Env& env) {
       rethrow_located(*node, Error(ErrorKind::InvalidModel, first_line(e)));
     }
   }
+  --block_depth_;
   Data results;
   for (const jit::Value* value : block.outputs()) results.push_back(env[value]);
   return results;

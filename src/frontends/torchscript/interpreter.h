@@ -71,7 +71,8 @@ class Interpreter {
   GraphBuilder& builder_;
   ModuleCalls& calls_;
   bool error_located_ = false;
-  int depth_ = 0;
+  int depth_ = 0;        // of calls
+  int block_depth_ = 0;  // of blocks, over all calls
 };
 
 /// Values of the `prim` namespace and questions about values; nothing when the node is something

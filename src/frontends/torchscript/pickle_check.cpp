@@ -2,14 +2,58 @@
 
 #include <c10/util/StringUtil.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace sparsebit::frontends::torchscript {
 namespace {
 
+/// Which value contains which. libtorch, and everyone who reads what it has read, walks through
+/// values as if they were a tree, where a shared one comes again and again.
+class Containment {
+ public:
+  size_t add_value() { return values_++; }
+  void add(size_t container, size_t item) { edges_.emplace_back(item, container); }
+
+  /// Empty when the tree is not much larger than what was written.
+  std::string problem() const {
+    constexpr size_t kFew = 1 << 18, kMostTimes = 16, kDeepest = 1000;
+    const size_t most = kFew + kMostTimes * values_;
+    std::vector<size_t> starts(values_ + 2), containers(edges_.size()), open(values_);
+    for (const auto& [item, container] : edges_) {
+      ++starts[item + 2];
+      ++open[container];
+    }
+    for (size_t i = 2; i < starts.size(); ++i) starts[i] += starts[i - 1];
+    for (const auto& [item, container] : edges_) containers[starts[item + 1]++] = container;
+    std::vector<size_t> sizes(values_, 1), depths(values_, 1), ready;
+    for (size_t i = 0; i < values_; ++i) {
+      if (open[i] == 0) ready.push_back(i);
+    }
+    for (size_t next = 0; next < ready.size(); ++next) {  // items before what contains them
+      const size_t item = ready[next];
+      if (sizes[item] > most) return "its values share others so often that they are too many";
+      if (depths[item] > kDeepest) return "its values are nested too deeply";
+      for (size_t i = starts[item]; i < starts[item + 1]; ++i) {
+        const size_t container = containers[i];
+        sizes[container] = std::min(most + 1, sizes[container] + sizes[item]);
+        depths[container] = std::max(depths[container], depths[item] + 1);
+        if (--open[container] == 0) ready.push_back(container);
+      }
+    }
+    return ready.size() == values_ ? "" : "a value contains itself";
+  }
+
+ private:
+  size_t values_ = 0;
+  std::vector<std::pair<size_t, size_t>> edges_;  // item and container
+};
+
 /// Follows a pickle's instructions as far as sizes go. Values have no meaning here; only how many
-/// there are on the stack counts.
+/// there are on the stack counts, and what contains what.
 class PickleWalk {
  public:
   explicit PickleWalk(std::string_view record) : rest_(record), size_(record.size()) {}
@@ -20,7 +64,7 @@ class PickleWalk {
       rest_.remove_prefix(1);
       step(code);
     }
-    return problem_;
+    return problem_.empty() ? values_.problem() : problem_;
   }
 
  private:
@@ -29,7 +73,7 @@ class PickleWalk {
       case '\x80':  // the protocol
         return skip(1);
       case '(':
-        return marks_.push_back(depth_);
+        return marks_.push_back(stack_.size());
       case ']':
       case ')':
       case '}':
@@ -38,13 +82,15 @@ class PickleWalk {
       case '\x89':
         return push(0);
       case 'K':
-      case 'h':
         return push(1);
+      case 'h':
+        return recall(number(1));
       case 'M':
         return push(2);
       case 'J':
-      case 'j':
         return push(4);
+      case 'j':
+        return recall(number(4));
       case 'G':
         return push(8);
       case '\x8a':
@@ -65,19 +111,19 @@ class PickleWalk {
       case 'r':
         return remember(number(4));
       case '\x85':
-        return replace(1, 1);
+        return replace(1);
       case '\x86':
-        return replace(2, 1);
+        return replace(2);
       case '\x87':
-        return replace(3, 1);
+        return replace(3);
       case 'Q':  // a tensor's storage
-        return replace(1, 1);
+        return replace(1);
       case '\x81':  // an object of the class below
       case 'R':
       case 'b':
-        return replace(2, 1);
+        return replace(2);
       case 's':
-        return replace(3, 1);
+        return set_item();
       case 't':
       case 'l':
         return collect(Into::New, 1);
@@ -115,7 +161,7 @@ class PickleWalk {
 
   void push(size_t payload) {
     skip(payload);
-    ++depth_;
+    stack_.push_back(values_.add_value());
   }
 
   void text() {
@@ -129,36 +175,60 @@ class PickleWalk {
       const size_t end = rest_.find('\n');
       skip(end == std::string_view::npos ? rest_.size() : end + 1);
     }
-    ++depth_;
+    push(0);
   }
 
   /// How many values there are after the last mark.
-  size_t available() const { return depth_ - (marks_.empty() ? 0 : marks_.back()); }
+  size_t available() const { return stack_.size() - (marks_.empty() ? 0 : marks_.back()); }
 
-  void replace(size_t taken, size_t given) {
+  /// Moves the values from `first` on into a container.
+  void take(size_t first, size_t container) {
+    for (size_t i = first; i < stack_.size(); ++i) values_.add(container, stack_[i]);
+    stack_.resize(first);
+  }
+
+  void replace(size_t taken) {
     if (available() < taken) return fail("an instruction without its values");
-    depth_ = depth_ - taken + given;
+    const size_t made = values_.add_value();
+    take(stack_.size() - taken, made);
+    stack_.push_back(made);
+  }
+
+  void set_item() {
+    if (available() < 3) return fail("an instruction without its values");
+    take(stack_.size() - 2, stack_[stack_.size() - 3]);
   }
 
   void remember(uint64_t place) {
-    if (depth_ == 0) return fail("an instruction without its values");
+    if (stack_.empty()) return fail("an instruction without its values");
     // Each place is named by an instruction of its own, of two bytes at least.
     if (place > size_) return fail("a place beyond the record's size");
+    places_[place] = stack_.back();
+  }
+
+  void recall(uint64_t place) {
+    const auto found = places_.find(place);
+    stack_.push_back(found == places_.end() ? values_.add_value() : found->second);
   }
 
   void collect(Into into, size_t group) {
     if (marks_.empty()) return fail("a collection without a start");
     if (available() % group != 0) return fail("a key without a value");
-    depth_ = marks_.back();
+    const size_t first = marks_.back();
     marks_.pop_back();
-    if (into == Into::New) return push(0);
-    if (available() == 0) fail("a collection without a container");
+    if (into == Into::Below && first == (marks_.empty() ? 0 : marks_.back()))
+      return fail("a collection without a container");
+    const size_t container = into == Into::New ? values_.add_value() : stack_[first - 1];
+    take(first, container);
+    if (into == Into::New) stack_.push_back(container);
   }
 
   std::string_view rest_;
   const size_t size_;
-  size_t depth_ = 0;
-  std::vector<size_t> marks_;
+  Containment values_;
+  std::vector<size_t> stack_;
+  std::vector<size_t> marks_;  // sizes of the stack
+  std::unordered_map<uint64_t, size_t> places_;
   bool done_ = false;
   std::string problem_;
 };
@@ -166,34 +236,5 @@ class PickleWalk {
 }  // namespace
 
 std::string pickle_problem(std::string_view record) { return PickleWalk(record).problem(); }
-
-std::string source_problem(std::string_view code) {
-  constexpr int kDeepest = 200;
-  int brackets = 0, prefixes = 0, choices = 0, indent = 0;
-  bool at_line_start = true;
-  for (size_t i = 0; i < code.size(); ++i) {
-    const char c = code[i];
-    if (at_line_start && c == ' ') {
-      ++indent;
-      continue;
-    }
-    at_line_start = c == '\n';
-    if (at_line_start) indent = choices = 0;
-    if (c == '(' || c == '[' || c == '{') ++brackets;
-    if ((c == ')' || c == ']' || c == '}') && brackets > 0) --brackets;
-    const bool is_word = i == 0 || code[i - 1] == ' ' || code[i - 1] == '(';
-    if (c == '-' || c == '~' || c == '*' || (is_word && code.substr(i).starts_with("not"))) {
-      ++prefixes;  // one operator after the other: -~-x
-    } else if (c != ' ' && c != 'o' && c != 't') {
-      prefixes = 0;
-    }
-    if (is_word && code.substr(i).starts_with("else")) ++choices;
-    if (c == ',') choices = 0;
-    if (brackets > kDeepest || prefixes > kDeepest || choices > kDeepest || indent > 2 * kDeepest) {
-      return "its code is nested too deeply";
-    }
-  }
-  return {};
-}
 
 }  // namespace sparsebit::frontends::torchscript

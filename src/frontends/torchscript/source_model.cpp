@@ -45,9 +45,11 @@ SourceModel::SourceModel(torch::jit::Module model, Budget& budget)
   root_ = mirror(model_, "");
 }
 
-/// Modules with the same one are the same module: same class, same attributes, same memory. Empty
-/// for a module without tensors, where nothing tells two equal ones from one.
-std::string SourceModel::signature(const torch::jit::Module& module) const {
+/// Modules with the same number are the same module: same class, same attributes, same memory.
+/// Zero for a module without tensors, where nothing tells two equal ones from one.
+int64_t SourceModel::signature(const torch::jit::Module& module) {
+  const void* const key = module._ivalue().get();
+  if (const auto known = signatures_.find(key); known != signatures_.end()) return known->second;
   const auto type = module.type();
   std::string text = type->name() ? type->name()->qualifiedName() : "";
   bool tensors = false;
@@ -58,20 +60,24 @@ std::string SourceModel::signature(const torch::jit::Module& module) const {
       text += memory_key(value.toTensor());
       tensors = true;
     } else if (value.isModule()) {
-      const std::string inner = signature(torch::jit::Module(value.toObject()));
-      text += "(" + inner + ")";
-      tensors |= !inner.empty();
+      const int64_t inner = signature(torch::jit::Module(value.toObject()));
+      text += "(" + std::to_string(inner) + ")";
+      tensors |= inner != 0;
     } else if (!value.isObject()) {
       text += c10::str(value);
     }
   }
-  return tensors ? text : "";
+  const int64_t next = static_cast<int64_t>(signature_texts_.size()) + 1;
+  const int64_t number = tensors ? signature_texts_.emplace(text, next).first->second : 0;
+  return signatures_.emplace(key, number).first->second;
 }
 
 /// Everything in `module` goes by the path of its counterpart in `first`.
 fx::ModulePtr SourceModel::alias(const torch::jit::Module& module,
                                  const torch::jit::Module& first) {
   const ObjectPtr object = module._ivalue(), other = first._ivalue();
+  const auto known = mirrors_.find(object.get());
+  if (known != mirrors_.end()) return known->second;
   module_paths_.emplace(object.get(), module_paths_.at(other.get()));
   for (size_t i = 0; i < object->slots().size(); ++i) {
     if (!object->getSlot(i).isModule()) continue;
@@ -84,7 +90,7 @@ fx::ModulePtr SourceModel::alias(const torch::jit::Module& module,
 fx::ModulePtr SourceModel::mirror(const torch::jit::Module& module, const std::string& path) {
   const void* key = module._ivalue().get();
   if (const auto known = mirrors_.find(key); known != mirrors_.end()) return known->second;
-  if (const std::string same = signature(module); !same.empty()) {
+  if (const int64_t same = signature(module); same != 0) {
     const auto [first, is_new] = by_signature_.emplace(same, module._ivalue());
     if (!is_new) return alias(module, torch::jit::Module(first->second));
   }

@@ -42,7 +42,7 @@ class SourceModel {
   bool owns(const at::Tensor& tensor) const;
 
  private:
-  std::string signature(const torch::jit::Module& module) const;
+  int64_t signature(const torch::jit::Module& module);
   fx::ModulePtr alias(const torch::jit::Module& module, const torch::jit::Module& first);
   fx::ModulePtr mirror(const torch::jit::Module& module, const std::string& path);
   at::Tensor register_tensor(const at::Tensor& tensor, const std::string& path);
@@ -51,7 +51,9 @@ class SourceModel {
   Budget& budget_;
   std::unordered_map<const void*, std::string> module_paths_;
   std::unordered_map<const void*, fx::ModulePtr> mirrors_;
-  std::unordered_map<std::string, ObjectPtr> by_signature_;
+  std::unordered_map<const void*, int64_t> signatures_;       // of objects
+  std::unordered_map<std::string, int64_t> signature_texts_;  // what the numbers stand for
+  std::unordered_map<int64_t, ObjectPtr> by_signature_;
   std::unordered_map<std::string, at::Tensor> canonical_;  // by memory and shape
   std::unordered_map<const void*, std::string> tensor_paths_;
   fx::ModulePtr root_;

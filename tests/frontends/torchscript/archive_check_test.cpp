@@ -36,6 +36,15 @@ TEST(ArchiveCheck, RealFilesAreSound) {
   }
 }
 
+/// Lists of which each has the next twice; the outer ones are filled first.
+std::string doubling(char count) {
+  std::string lists, fillings;
+  for (char i = 0; i <= count; ++i) lists += "]q"s + i;
+  for (char i = 0; i < count; ++i)
+    fillings += "h"s + i + "(h" + char(i + 1) + "h" + char(i + 1) + "e";
+  return "\x80\x02" + lists + fillings + ".";
+}
+
 TEST(ArchiveCheck, PicklesThatLibtorchWouldTrust) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"\x80\x02X\xff\xff\xff\x7fxy"s, "a text longer than the record at byte 7"},
@@ -46,6 +55,12 @@ TEST(ArchiveCheck, PicklesThatLibtorchWouldTrust) {
       {"\x80\x02Nt."s, "a collection without a start at byte 4"},
       {"\x80\x02}(Nu."s, "a key without a value at byte 6"},
       {"\x80\x02(Ne."s, "a collection without a container at byte 5"},
+      {"\x80\x02]q\x01(h\x01"
+       "e."s,
+       "a value contains itself"},
+      {"\x80\x02]" + std::string(2000, '\x85') + "."s, "its values are nested too deeply"},
+      {doubling(10), ""},
+      {doubling(60), "its values share others so often that they are too many"},
       {"\x80\x02}(NNu."s, ""},
       {"\x80\x02(NNt\x85."s, ""},
       {"\x80\x02X\x02\x00\x00\x00xy."s, ""},
@@ -87,10 +102,28 @@ TEST(ArchiveCheck, CodeOfAnyDepthAPersonWrites) {
     EXPECT_EQ(source_problem(nested(50, open)), "") << open;
     EXPECT_EQ(source_problem(nested(5000, open)), "its code is nested too deeply") << open;
   }
+  for (const char* more : {" + 1", "[0]", ".T", " and 1", "(2, 3)", "(')', 2) + 1"}) {
+    std::string row = "x = y";
+    for (int i = 0; i < 5000; ++i) row += more;
+    EXPECT_EQ(source_problem(row), "its code is nested too deeply") << more;
+  }
+  EXPECT_EQ(source_problem("x = '" + std::string(5000, '(') + "'"), "");
   EXPECT_EQ(source_problem(std::string(5000, ' ') + "x = 1"), "its code is nested too deeply");
   std::string list = "x = [";
   for (int i = 0; i < 5000; ++i) list += "-1, not a, (b), ";
   EXPECT_EQ(source_problem(list + "1]"), "");
+}
+
+TEST(ArchiveCheck, DepthAddsUpOverFunctions) {
+  const std::string one = "def f(x):\n  if x:\n    y = (1, 2)\n  return x\n";
+  const int64_t depth = source_depth(one);
+  EXPECT_GE(depth, 5);  // a call, the function, the if, its statement, its brackets
+  EXPECT_LE(depth, 10);
+  EXPECT_EQ(source_depth(one + one + one) - source_depth(one + one),
+            source_depth(one + one) - depth);
+  EXPECT_GT(source_depth(one + one), depth + 4);
+  EXPECT_EQ(source_depth("def f(x):\n  if x:\n    y = 1\n  elif x:\n    y = 2\n  return x\n"),
+            source_depth("def f(x):\n  if x:\n    y = 1\n  return x\n") + 1);
 }
 
 }  // namespace
