@@ -140,9 +140,8 @@ def main() -> int:
             print(f"{judge(result):8} {name} {result['form']}: {describe(result)}", flush=True)
         with kept.open("a") as file:
             file.write(json.dumps(by_name[name]) + "\n")
-        ordered = [r for n in listed["names"] for r in by_name.get(n, [])]
-        options.table.write_text(table(ordered, listed))
-    results = [r for results in by_name.values() for r in results]
+    results = [r for name in listed["names"] for r in by_name.get(name, [])]
+    options.table.write_text(table(results, listed))
     failed = sum(judge(result) == "failed" for result in results)
     print(f"{len(results)} files, {failed} failed")
     return 1 if failed else 0
