@@ -4,6 +4,7 @@
 #include "frontends/onnx/domains.h"
 #include "frontends/onnx/four_bit.h"
 #include "frontends/onnx/graph_builder.h"
+#include "frontends/onnx/naming.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/io/onnx_file.h"
@@ -124,6 +125,8 @@ void carry_unchanged(GraphBuilder& builder, const onnx::NodeProto& node, const O
 
   fx::Node& carried =
       builder.call(fx::Opcode::CallFunction, target_of(node), std::move(args), std::move(kwargs));
+  if (!node.name().empty())
+    carried.rename(as_path(node.name()));  // by which it is found in the file
   for (int i = 0; i < node.output_size(); ++i) {
     if (node.output(i).empty()) continue;
     fx::Node& result =

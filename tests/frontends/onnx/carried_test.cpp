@@ -63,6 +63,12 @@ TEST(OnnxCarried, FieldsOfNewerFilesSurvive) {
   EXPECT_EQ(choice.kwarg("else_branch")->get<fx::Dict>().items.at(0).first, "onnx");
 }
 
+TEST(OnnxCarried, NodesHaveTheNamesOfTheFile) {
+  ModelProto model = test::model_from_text(kChoice);
+  model.mutable_graph()->mutable_node(0)->set_name("/head/Pick");
+  EXPECT_EQ(find_call(*import_onnx(std::move(model)), "onnx.If").name(), "head_Pick");
+}
+
 TEST(OnnxCarried, ExternalDataIsTakenAlong) {
   const test::TempDir dir;
   write_file_atomically(dir / "w.bin", std::string("\1\0\2\0", 4));
