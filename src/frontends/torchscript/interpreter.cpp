@@ -71,6 +71,18 @@ void check_text(const Data& in) {
                   " characters");
 }
 
+/// What to do about a model that has no graph as it is.
+///
+/// @param path  of the module that is to blame; empty for the model itself.
+std::string advice_for(const std::string& path, bool shapes_would_help) {
+  std::string text = shapes_would_help ? "; tell them (--shape NAME=1x3x224x224), " : "; ";
+  if (path.empty()) return text + (shapes_would_help ? "or " : "") + "trace the model instead";
+  return text +
+         "trace the model instead, or keep that module as one opaque step when you inspect or run "
+         "it (--skip '" +
+         path + "')";
+}
+
 /// Functions whose answer depends on how the program is run, and what it is here.
 std::optional<Value> answer_about_environment(const jit::Node& node) {
   const std::string name = node.kind().toUnqualString();
@@ -130,12 +142,8 @@ void Interpreter::rethrow_located(const jit::Node& node, const Error& error) {
   std::string place = path.empty() ? "the model itself" : "module '" + path + "'";
   const std::string line = source_line(node);
   if (!line.empty()) place += " (" + line + ")";
-  std::string advice;
-  if (error.kind() == ErrorKind::DataDependent && !path.empty())
-    advice =
-        "; trace the model instead, or keep that module as one opaque step when you inspect or "
-        "run it (--skip '" +
-        path + "')";
+  const bool open = error.kind() == ErrorKind::DataDependent;
+  const std::string advice = open ? advice_for(path, shapes_would_help_) : "";
   throw Error(error.kind(), place + ": " + one_line(error) + advice);
 }
 
@@ -223,14 +231,13 @@ Datum Interpreter::settled(const Datum& datum) {
   return *value;
 }
 
-void Interpreter::fail_unknown(const Datum& datum, const char* what) const {
+void Interpreter::fail_unknown(const Datum& datum, const char* what) {
   const bool by_sizes = datum.is_node() && looks_decided_by_sizes(datum.value().node());
+  const bool given = sizes && sizes->has_shapes();
+  shapes_would_help_ = by_sizes && !given;
   const char* const reason = !by_sizes ? " depends on data, which is known only when the model runs"
-                             : sizes && sizes->has_shapes()
-                                 ? " depends on sizes that do not follow from the given shapes"
-                                 : " depends on the sizes of the inputs; tell them (--shape "
-                                   "NAME=1x3x224x224), or trace the model instead of "
-                                   "scripting it";
+                             : given ? " depends on sizes that do not follow from the given shapes"
+                                     : " depends on the sizes of the inputs";
   throw Error(ErrorKind::DataDependent, c10::str(what, reason));
 }
 

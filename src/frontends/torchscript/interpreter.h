@@ -63,7 +63,7 @@ class Interpreter {
   bool condition(const Datum& datum, const char* what);
   /// The datum, or its value when that follows from the inputs' sizes.
   Datum settled(const Datum& datum);
-  [[noreturn]] void fail_unknown(const Datum& datum, const char* what) const;
+  [[noreturn]] void fail_unknown(const Datum& datum, const char* what);
   /// The value of a condition, or nothing when it is not known.
   std::optional<bool> known_condition(const Datum& datum) const;
   [[noreturn]] void rethrow_located(const torch::jit::Node& node, const Error& error);
@@ -71,8 +71,9 @@ class Interpreter {
   GraphBuilder& builder_;
   ModuleCalls& calls_;
   bool error_located_ = false;
-  int depth_ = 0;        // of calls
-  int block_depth_ = 0;  // of blocks, over all calls
+  bool shapes_would_help_ = false;  // against the error that is thrown
+  int depth_ = 0;                   // of calls
+  int block_depth_ = 0;             // of blocks, over all calls
 };
 
 /// Values of the `prim` namespace and questions about values; nothing when the node is something

@@ -37,7 +37,7 @@ TEST(TorchScriptControlFlow, AFlagThatIsGivenIsUnknown) {
       import_error(fixture("branches.scripted"), {.given_inputs = {"twice"}}),
       fixture("branches.scripted").string() +
           ": the model itself (make_torchscript_fixtures.py:159): an if depends on data, which "
-          "is known only when the model runs");
+          "is known only when the model runs; trace the model instead");
 }
 
 TEST(TorchScriptControlFlow, ThatDependsOnDataIsAnErrorWithModuleAndLine) {

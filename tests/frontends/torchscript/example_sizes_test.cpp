@@ -13,6 +13,7 @@
 namespace sparsebit::frontends::testing::example_sizes_test {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 /// As Swin does: pads, and shifts only where there is more than one window.
@@ -87,8 +88,21 @@ TEST_F(ExampleSizes, ThatDecideNothingStayOpen) {
 TEST_F(ExampleSizes, ThatAreNotGivenAreAskedFor) {
   const std::string path = scripted(folder_.path(), kWindows);
   EXPECT_THAT(import_error(path),
-              HasSubstr("an if depends on the sizes of the inputs; tell them (--shape "
-                        "NAME=1x3x224x224), or trace the model instead of scripting it"));
+              EndsWith("an if depends on the sizes of the inputs; tell them (--shape "
+                       "NAME=1x3x224x224), or trace the model instead"));
+}
+
+TEST_F(ExampleSizes, ThatAreNotGivenToAModuleAreAskedFor) {
+  const std::string path = (folder_.path() / "outer.pt").string();
+  torch::jit::Module inner("Inner"), outer("Outer");
+  inner.define(kWindows);
+  outer.register_module("inner", inner);
+  outer.define("def forward(self, x):\n  return self.inner.forward(x)\n");
+  outer.save(path);
+  EXPECT_THAT(import_error(path),
+              EndsWith("an if depends on the sizes of the inputs; tell them (--shape "
+                       "NAME=1x3x224x224), trace the model instead, or keep that module as one "
+                       "opaque step when you inspect or run it (--skip 'inner')"));
 }
 
 TEST_F(ExampleSizes, ThatNoTensorHasDecideNothing) {
