@@ -61,7 +61,7 @@ Value call_in_eval_mode(fx::Module& module, const std::vector<Value>& args,
 }  // namespace
 
 std::optional<Value> ExampleSizes::value_of(const fx::Node& node) {
-  if (shapes_.empty()) return {};
+  if (shapes_.empty() || node.op() == fx::Opcode::Placeholder) return {};
   run_on();
   const auto found = known_.find(&node);
   if (found == known_.end() || !found->second.by_sizes) return {};
@@ -78,9 +78,11 @@ void ExampleSizes::run_on() {
   }
 }
 
+/// A mask or the like that may be left out has no part in the sizes of what it is used for.
 std::optional<Value> ExampleSizes::example(const fx::Node& input) const {
   const auto found = shapes_.find(input.target());
-  if (found == shapes_.end()) return {};
+  const bool optional = !input.args().empty() && input.args()[0].is_none();
+  if (found == shapes_.end()) return optional ? std::optional(Value()) : std::nullopt;
   return Value(at::zeros({}, found->second.dtype).expand(found->second.shape));
 }
 
@@ -119,8 +121,8 @@ std::optional<Value> ExampleSizes::execute(const fx::Node& node) {
 }
 
 bool ExampleSizes::decided_by_sizes(const fx::Node& node, const Value& value) const {
-  if (node.op() == fx::Opcode::Placeholder || node.op() == fx::Opcode::GetAttr)
-    return value.is_tensor();
+  if (node.op() == fx::Opcode::Placeholder) return value.is_tensor() || value.is_none();
+  if (node.op() == fx::Opcode::GetAttr) return value.is_tensor();
   bool from_tensors = false;
   for (const fx::Node* input : node.inputs()) {
     const Known& known = known_.at(input);

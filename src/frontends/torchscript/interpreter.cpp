@@ -83,16 +83,6 @@ std::string advice_for(const std::string& path, bool shapes_would_help) {
          path + "')";
 }
 
-/// Functions whose answer depends on how the program is run, and what it is here.
-std::optional<Value> answer_about_environment(const jit::Node& node) {
-  const std::string name = node.kind().toUnqualString();
-  if (name == "is_grad_enabled") return Value(true);  // the general way, which is always right
-  if (name == "is_autocast_enabled" || name == "is_autocast_cpu_enabled") return Value(false);
-  if (name == "_get_tracing_state" || name == "is_tracing") return Value(false);
-  if (name == "is_scripting") return Value(true);
-  return std::nullopt;
-}
-
 }  // namespace
 
 Datum Interpreter::run_function(jit::Function& function, Data args, const std::string* owner) {
@@ -179,7 +169,7 @@ void Interpreter::run_node(jit::Node& node, Env& env) {
 
 std::optional<Data> Interpreter::run_builtin(jit::Node& node, const Data& in) {
   if (is_foreign(node)) return std::nullopt;
-  if (auto answer = answer_about_environment(node)) return Data{*answer};
+  if (auto answer = answer_question(*this, node, in)) return answer;
   if (auto done = run_prim(*this, node, in)) return done;
   if (auto done = run_container(*this, node, in)) return done;
   return evaluate(node, in);
@@ -187,7 +177,8 @@ std::optional<Data> Interpreter::run_builtin(jit::Node& node, const Data& in) {
 
 /// Lets libtorch compute what is known. Tensors are left to the graph: a new tensor per run is not
 /// the same as one that all runs share.
-std::optional<Data> Interpreter::evaluate(jit::Node& node, const Data& in) {
+std::optional<Data> Interpreter::evaluate(jit::Node& node, const Data& given) {
+  const Data in = on_cpu(node, given);
   const bool known = std::all_of(in.begin(), in.end(), [](const Datum& d) { return d.is_known(); });
   if (!known || node.outputs().empty() || !node.maybeSchema()) return std::nullopt;
   for (const jit::Value* output : node.outputs()) {

@@ -59,7 +59,7 @@ class Interpreter {
   Datum call_method(torch::jit::Node& node, const Data& in);
   Datum call_function(Data in);
   std::optional<Data> run_builtin(torch::jit::Node& node, const Data& in);
-  std::optional<Data> evaluate(torch::jit::Node& node, const Data& in);
+  std::optional<Data> evaluate(torch::jit::Node& node, const Data& given);
   bool condition(const Datum& datum, const char* what);
   /// The datum, or its value when that follows from the inputs' sizes.
   Datum settled(const Datum& datum);
@@ -76,6 +76,11 @@ class Interpreter {
   int block_depth_ = 0;             // of blocks, over all calls
 };
 
+/// The answer when it follows from how the model is read, not from its inputs. questions.cpp.
+std::optional<Data> answer_question(Interpreter& interpreter, const torch::jit::Node& node,
+                                    const Data& in);
+/// The node's inputs, where a device that is known only when the model runs is the CPU.
+Data on_cpu(const torch::jit::Node& node, Data in);
 /// Values of the `prim` namespace and questions about values; nothing when the node is something
 /// else or needs the model to run. prim.cpp.
 std::optional<Data> run_prim(Interpreter& interpreter, torch::jit::Node& node, const Data& in);

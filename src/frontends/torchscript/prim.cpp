@@ -147,6 +147,30 @@ Result unbox(Interpreter&, jit::Node&, const Data& in) {
   return Data{in[0].get<Boxed>().number};
 }
 
+/// How many turns range(start, stop, step) makes.
+Result range_length(Interpreter& interpreter, jit::Node&, const Data& in) {
+  const bool numbers = in[0].is_value() && in[1].is_value() && in[2].is_value();
+  if (!numbers || (in[0].is_known() && in[1].is_known())) return std::nullopt;
+  if (!in[2].value().is_int() || in[2].value().to_int() < 1) return std::nullopt;
+  GraphBuilder& builder = interpreter.builder();
+  const int64_t step = in[2].value().to_int();
+  Value count = builder.function("operator.sub", {in[1].value(), in[0].value()});
+  if (step > 1) {
+    count = builder.function("operator.add", {count, step - 1});
+    count = builder.function("operator.floordiv", {count, step});
+  }
+  return Data{builder.function("max", {count, 0})};
+}
+
+/// The number that such a loop is at: start + turn * step.
+Result range_item(Interpreter& interpreter, jit::Node&, const Data& in) {
+  const bool numbers = in[0].is_value() && in[1].is_value() && in[2].is_value();
+  if (!numbers || (in[0].is_known() && in[1].is_known() && in[2].is_known())) return std::nullopt;
+  GraphBuilder& builder = interpreter.builder();
+  const Value way = builder.function("operator.mul", {in[0].value(), in[2].value()});
+  return Data{builder.function("operator.add", {in[1].value(), way})};
+}
+
 const std::map<std::string, Rule>& rules() {
   static const std::map<std::string, Rule> all = {
       {"prim::Constant", constant},
@@ -169,6 +193,8 @@ const std::map<std::string, Rule>& rules() {
       {"prim::isinstance", is_instance},
       {"aten::__is__", is_none},
       {"aten::__isnot__", is_none},
+      {"aten::__range_length", range_length},
+      {"aten::__derive_index", range_item},
       {"prim::NumToTensor", box},
       {"aten::Int", unbox},
       {"aten::IntImplicit", unbox},
