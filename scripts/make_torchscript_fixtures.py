@@ -250,6 +250,36 @@ ONLY_SCRIPTED = {
 }
 
 
+class SelfAttention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(8, 2, batch_first=True)
+
+    def forward(self, x):
+        return self.attention(x, x, x)
+
+
+class CrossAttention(SelfAttention):
+    def forward(self, x, memory):
+        return self.attention(x, memory, memory)
+
+
+def encoder(**how):
+    return nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 8, **how), 2)
+
+
+SEQUENCE = ("float 2 5 8", lambda: torch.randn(2, 5, 8))
+DECIDED_BY_SHAPES = {
+    "encoder": (lambda: encoder(batch_first=True), [SEQUENCE]),
+    "encoder.norm_first": (lambda: encoder(norm_first=True), [SEQUENCE]),
+    "encoder.frozen": (lambda: encoder(batch_first=True), [SEQUENCE]),
+    "self_attention.frozen": (SelfAttention, [SEQUENCE]),
+    "cross_attention.frozen": (CrossAttention, [SEQUENCE, SEQUENCE]),
+    "instance_norm1d.frozen": (lambda: nn.InstanceNorm1d(5), [SEQUENCE]),
+    "instance_norm2d.frozen": (lambda: nn.InstanceNorm2d(3, affine=True), [IMAGE]),
+}
+
+
 def save(module, name, inputs):
     torch.jit.save(module, str(FOLDER / f"{name}.pt"),
                    _extra_files={"inputs": "\n".join(text for text, _ in inputs)})
@@ -273,6 +303,10 @@ def main():
             model.train()
             save(torch.jit.script(model), f"{name}.train.scripted", inputs)
             save(torch.jit.trace(model, example, check_trace=False), f"{name}.train.traced", inputs)
+    for name, (build, inputs) in DECIDED_BY_SHAPES.items():
+        torch.manual_seed(7)
+        scripted = torch.jit.script(randomized(build()).eval())
+        save(torch.jit.freeze(scripted) if name.endswith("frozen") else scripted, name, inputs)
     with torch.no_grad():  # where attention takes a short cut
         torch.manual_seed(7)
         ids = torch.randint(0, 6, (2, 5))

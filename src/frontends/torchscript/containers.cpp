@@ -224,9 +224,22 @@ void check_unchanged(const jit::Node& node, const char* what) {
                   ", and is not known here for that");
 }
 
+/// The operands of a sum of two lists, as lists: a node that stands for one may give a tuple.
+Data as_lists(Interpreter& interpreter, const jit::Node& node, Data in) {
+  for (size_t i = 0; i < 2; ++i) {
+    const bool list = node.inputs()[i]->type()->kind() == c10::TypeKind::ListType;
+    if (!list || !in[i].is_node()) continue;
+    if (auto items = interpreter.items_by_sizes(in[i]))
+      in[i] = Datum::list(std::move(*items));
+    else
+      in[i] = interpreter.builder().function("list", {in[i].value()});
+  }
+  return in;
+}
+
 }  // namespace
 
-std::optional<Data> run_container(Interpreter&, jit::Node& node, const Data& in) {
+std::optional<Data> run_container(Interpreter& interpreter, jit::Node& node, const Data& in) {
   if (in.empty()) {
     const bool empty_dict = node.kind() == c10::Symbol::fromQualString("aten::dict");
     return empty_dict
@@ -234,6 +247,11 @@ std::optional<Data> run_container(Interpreter&, jit::Node& node, const Data& in)
                : std::nullopt;
   }
   const std::string name = node.kind().toUnqualString();
+  if (name == "add" && in.size() == 2 && in[0].is<ListRef>() && in[1].is_node()) {
+    const Data lists = as_lists(interpreter, node, in);
+    if (Result sum = concatenate(*lists[0].get<ListRef>().items, lists)) return sum;
+    return write_operator(interpreter.builder(), node, lists);
+  }
   if (in[0].is<ListRef>()) {
     const auto rule = list_rules().find(name);
     if (rule != list_rules().end()) return rule->second(*in[0].get<ListRef>().items, in);

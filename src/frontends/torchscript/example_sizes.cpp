@@ -68,6 +68,15 @@ std::optional<Value> ExampleSizes::value_of(const fx::Node& node) {
   return has_tensor(*found->second.value) ? std::nullopt : found->second.value;
 }
 
+std::optional<int64_t> ExampleSizes::length_of(const fx::Node& node) {
+  if (shapes_.empty()) return {};
+  run_on();
+  const auto found = known_.find(&node);
+  if (found == known_.end() || !found->second.by_sizes) return {};
+  if (!found->second.value->is_sequence()) return {};
+  return static_cast<int64_t>(found->second.value->items().size());
+}
+
 /// Runs the nodes that were added since the last time.
 void ExampleSizes::run_on() {
   const c10::InferenceMode inference;

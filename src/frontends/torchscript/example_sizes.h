@@ -25,6 +25,8 @@ class ExampleSizes {
 
   /// The value of a node that sizes alone decide; nothing for any other.
   std::optional<fx::Value> value_of(const fx::Node& node);
+  /// How many items a list or tuple has; nothing when sizes do not decide it.
+  std::optional<int64_t> length_of(const fx::Node& node);
 
  private:
   struct Known {

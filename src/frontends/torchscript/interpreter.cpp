@@ -222,6 +222,15 @@ Datum Interpreter::settled(const Datum& datum) {
   return *value;
 }
 
+std::optional<Data> Interpreter::items_by_sizes(const Datum& datum) {
+  const auto length = sizes ? sizes->length_of(datum.value().node()) : std::nullopt;
+  if (!length) return std::nullopt;
+  ++size_decisions;
+  Data items;
+  for (int64_t i = 0; i < *length; ++i) items.push_back(builder_.getitem(datum.value(), i));
+  return items;
+}
+
 void Interpreter::fail_unknown(const Datum& datum, const char* what) {
   const bool by_sizes = datum.is_node() && looks_decided_by_sizes(datum.value().node());
   const bool given = sizes && sizes->has_shapes();

@@ -40,6 +40,9 @@ class Interpreter {
 
   GraphBuilder& builder() { return builder_; }
 
+  /// The items of a node that stands for a list; nothing when sizes do not tell how many there are.
+  std::optional<Data> items_by_sizes(const Datum& datum);
+
   /// Names of placeholders that may still be fixed at their default.
   std::vector<const fx::Node*> fixable_inputs;
 
