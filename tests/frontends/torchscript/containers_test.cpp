@@ -77,12 +77,15 @@ TEST(TorchScriptContainerErrors, SayWhatIsWrong) {
        "operator 'aten::_foreach_add_' changes a list, and is not known here for that"},
       {"  l.remove(7)\n", "a value is removed from a list that does not have it"},
       {"  l.append(int(x))\n  l.sort()\n",
-       "a list is sorted whose items depend on data, which is known only when the model runs"},
+       "a list is sorted whose items depend on data, which is known only when the model runs; "
+       "trace the model instead"},
       {"  l.remove(int(x))\n",
-       "a list is searched whose items depend on data, which is known only when the model runs"},
+       "a list is searched whose items depend on data, which is known only when the model runs; "
+       "trace the model instead"},
       {"  f.append(float('nan'))\n  f.sort()\n", "a list is sorted that has a NaN"},
       {"  t = [x, x]\n  t.sort()\n  x = t[0]\n",
-       "a list is sorted whose items depend on data, which is known only when the model runs"},
+       "a list is sorted whose items depend on data, which is known only when the model runs; "
+       "trace the model instead"},
       {"  del d['z']\n", "a dict has no such key"},
       {"  d.clear()\n  d.popitem()\n", "an item is taken from an empty dict"},
   };
