@@ -5,6 +5,7 @@
 #include "frontends/torchscript/interpreter.h"
 #include "sparsebit/fx/resolve.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
