@@ -17,14 +17,14 @@ using testing::ThrowsMessage;
 
 /// A BMP file of one row; its pixels are blue, green, red.
 std::string bitmap(int32_t width, int32_t height, const std::string& pixels) {
-  const auto number = [](int64_t value, int bytes) {
+  const auto number = [](uint64_t value, int bytes) {  // little-endian
     std::string text;
-    for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
+    for (int i = 0; i < bytes; ++i, value /= 256) text += static_cast<char>(value % 256);
     return text;
   };
-  return "BM" + number(54 + static_cast<int64_t>(pixels.size()), 4) + number(0, 4) + number(54, 4) +
-         number(40, 4) + number(width, 4) + number(height, 4) + number(1, 2) + number(24, 2) +
-         number(0, 24) + pixels;
+  return "BM" + number(54 + pixels.size(), 4) + number(0, 4) + number(54, 4) + number(40, 4) +
+         number(static_cast<uint64_t>(width), 4) + number(static_cast<uint64_t>(height), 4) +
+         number(1, 2) + number(24, 2) + number(0, 24) + pixels;
 }
 
 TEST(ImageFile, PixelsAreRedGreenBlueByChannel) {
