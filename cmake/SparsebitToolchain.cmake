@@ -16,7 +16,7 @@ target_compile_features(sparsebit_flags INTERFACE cxx_std_20)
 target_compile_options(sparsebit_flags INTERFACE
   $<BUILD_INTERFACE:-Wall -Wextra>
   $<BUILD_INTERFACE:$<$<BOOL:${SPARSEBIT_WERROR}>:-Werror>>
-  # gcc 12 reports false positives of these inside libstdc++ and libtorch headers at -O2.
+  # gcc 12 reports false positives of these inside libstdc++ and libtorch headers when it optimizes.
   $<BUILD_INTERFACE:-Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-restrict>
   $<BUILD_INTERFACE:-fpch-preprocess>)
 target_include_directories(sparsebit_flags INTERFACE
