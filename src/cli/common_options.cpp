@@ -7,16 +7,23 @@
 #include <CLI/CLI.hpp>
 
 #include <charconv>
+#include <optional>
 
 namespace sparsebit::cli {
 namespace {
 
 /// CLI11 lets "-1" and numbers beyond 64 bits wrap around.
-std::string whole_number(const std::string& text) {
-  uint64_t value = 0;
+template <typename Integer>
+std::optional<Integer> whole_number(const std::string& text) {
+  Integer value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  const bool good = error == std::errc() && stop == end;
+  if (error != std::errc() || stop != end) return {};
+  return value;
+}
+
+std::string not_64_bits(const std::string& text) {
+  const bool good = whole_number<uint64_t>(text).has_value();
   return good ? "" : "'" + text + "' is not a whole number of at most 64 bits";
 }
 
@@ -24,10 +31,8 @@ std::string whole_number(const std::string& text) {
 
 std::function<std::string(const std::string&)> whole_number_from(int64_t least, int64_t most) {
   return [=](const std::string& text) -> std::string {
-    int64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    const bool good = error == std::errc() && stop == end && value >= least && value <= most;
+    const auto value = whole_number<int64_t>(text);
+    const bool good = value && *value >= least && *value <= most;
     return good ? "" : fmt::format("'{}' is not a whole number from {} to {}", text, least, most);
   };
 }
@@ -39,7 +44,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
       ->check(whole_number_from(0, 1024))
       ->capture_default_str();
   command.add_option("--seed", options.seed, "Seed of everything random")
-      ->check(whole_number)
+      ->check(not_64_bits)
       ->capture_default_str();
   command.add_flag("-q,--quiet", options.quiet, "Print results only, no warnings or progress");
 }

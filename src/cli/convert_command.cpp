@@ -120,7 +120,7 @@ void convert(const ConvertOptions& options, std::ostream& out) {
   check_target(options);
   LoadedModel model = load_model(options.model, model_options);
   check_inputs_are_tensors(model);
-  apply_shapes(model, options.inputs);
+  apply_shapes(model, options.inputs, model_options.shapes);
   check_dynamic(dynamic, model);
   if (!dynamic.empty() && model.size_decisions > 0) {
     log_warning(
@@ -147,7 +147,9 @@ void add_convert_command(CLI::App& app, std::ostream& out) {
   cmd->add_option("-o,--output", options->output, "ONNX file to write")
       ->required()
       ->check(not_empty);
-  cmd->add_option("--opset", options->opset, "Operator set to write, 11 to 21")
+  cmd->add_option("--opset", options->opset,
+                  fmt::format("Operator set to write, {} to {}", exports::kOldestOpset,
+                              exports::kNewestOpset))
       ->check(whole_number_from(exports::kOldestOpset, exports::kNewestOpset))
       ->capture_default_str();
   add_shape_option(*cmd, options->inputs);

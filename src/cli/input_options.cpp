@@ -90,8 +90,8 @@ std::vector<std::string> named_inputs(const InputOptions& options) {
   return names;
 }
 
-std::map<std::string, TensorInfo> known_shapes(const InputOptions& options) {
-  std::map<std::string, TensorInfo> known;
+KnownShapes known_shapes(const InputOptions& options) {
+  KnownShapes known;
   for (const GivenShape& shape : given_shapes(options))
     known.emplace(shape.input, TensorInfo{shape.shape, shape.dtype.value_or(at::kFloat)});
   for (const std::string& text : options.files) {

@@ -13,6 +13,9 @@ class App;
 
 namespace sparsebit::cli {
 
+/// Types and shapes of inputs by name; "" is the only input.
+using KnownShapes = std::map<std::string, fx::TensorInfo>;
+
 /// Options with which a user gives a model's inputs or tells their shapes.
 struct InputOptions {
   std::vector<std::string> files = {};   ///< NAME=file.npy, or file.npy for the only input
@@ -34,6 +37,6 @@ std::vector<GivenShape> given_shapes(const InputOptions& options);
 /// UsageError for one that is given twice.
 std::vector<std::string> named_inputs(const InputOptions& options);
 /// Types and shapes that the options and the files they name tell; for ModelOptions.
-std::map<std::string, fx::TensorInfo> known_shapes(const InputOptions& options);
+KnownShapes known_shapes(const InputOptions& options);
 
 }  // namespace sparsebit::cli

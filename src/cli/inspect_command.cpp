@@ -110,11 +110,12 @@ void inspect(const InspectOptions& options, std::ostream& out) {
     out << list_zoo(format);
     return;
   }
-  LoadedModel model = load_model(options.model, {.skip = options.skip,
-                                                 .given_inputs = named_inputs(options.inputs),
-                                                 .shapes = known_shapes(options.inputs),
-                                                 .seed = options.common.seed});
-  apply_shapes(model, options.inputs);
+  const ModelOptions model_options{.skip = options.skip,
+                                   .given_inputs = named_inputs(options.inputs),
+                                   .shapes = known_shapes(options.inputs),
+                                   .seed = options.common.seed};
+  LoadedModel model = load_model(options.model, model_options);
+  apply_shapes(model, options.inputs, model_options.shapes);
   const std::optional<fx::Value> result = add_shapes(model, options.common.seed);
   out << render(*model.module, result, format);
 }

@@ -231,9 +231,8 @@ class InputMaker {
 };
 
 /// Where a model does not tell, the file of an input does.
-void apply_files(LoadedModel& model, const InputOptions& options) {
+void apply_files(LoadedModel& model, const InputOptions& options, const KnownShapes& known) {
   if (options.files.empty() || !model.example_inputs.empty()) return;
-  const std::map<std::string, TensorInfo> known = known_shapes(options);
   const std::vector<fx::Node*> inputs = model.module->graph().placeholders();
   for (fx::Node* input : inputs) {
     auto info = known.find(input->target());
@@ -265,8 +264,8 @@ void check_shapes_known(const LoadedModel& model) {
   }
 }
 
-void apply_shapes(LoadedModel& model, const InputOptions& options) {
-  apply_files(model, options);
+void apply_shapes(LoadedModel& model, const InputOptions& options, const KnownShapes& known) {
+  apply_files(model, options, known);
   Symbols symbols;
   std::vector<std::pair<fx::Node*, TensorInfo>> fixed;
   for (const GivenShape& given : given_shapes(options)) {

@@ -20,9 +20,10 @@ void check_inputs_are_tensors(const LoadedModel& model);
 void check_shapes_known(const LoadedModel& model);
 
 /// Notes the shapes given with --shape on the placeholders: sizes that were open become fixed.
-/// Example inputs of another shape are dropped. Throws InvalidArgument for unknown names and for
-/// shapes that contradict the file.
-void apply_shapes(LoadedModel& model, const InputOptions& options);
+/// `known` is what known_shapes() found, for inputs of which the model tells nothing. Example
+/// inputs of another shape are dropped. Throws InvalidArgument for unknown names and for shapes
+/// that contradict the file.
+void apply_shapes(LoadedModel& model, const InputOptions& options, const KnownShapes& known);
 
 /// One value per placeholder: from files, from a zoo model's examples, the input's default, or
 /// random numbers that depend on `seed` and the input's name only. Open sizes are those that given

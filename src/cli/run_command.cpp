@@ -27,12 +27,13 @@ struct RunOptions {
 
 void run_model(const RunOptions& options, std::ostream& out) {
   apply(options.common);
-  LoadedModel model = load_model(options.model, {.skip = options.skip,
-                                                 .given_inputs = named_inputs(options.inputs),
-                                                 .shapes = known_shapes(options.inputs),
-                                                 .seed = options.common.seed});
+  const ModelOptions model_options{.skip = options.skip,
+                                   .given_inputs = named_inputs(options.inputs),
+                                   .shapes = known_shapes(options.inputs),
+                                   .seed = options.common.seed};
+  LoadedModel model = load_model(options.model, model_options);
   check_inputs_are_tensors(model);
-  apply_shapes(model, options.inputs);
+  apply_shapes(model, options.inputs, model_options.shapes);
   const std::vector<std::string> unknown = unknown_nodes(*model.module);
   SPARSEBIT_CHECK(unknown.empty(), Unsupported, options.model,
                   ": cannot be run, because these operators are not known: ", short_list(unknown));

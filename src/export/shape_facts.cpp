@@ -275,23 +275,6 @@ void open_dim(TensorInfo& info, size_t dim) {
   if (dim < info.symbols.size()) info.symbols[dim].clear();
 }
 
-/// Sizes that are others when sizes that depend on data are others.
-void open_where_different(Fact& merged, const Fact& first, const Fact& varied) {
-  if (merged.tensor && first.tensor && varied.tensor) {
-    const Shape &a = first.tensor->shape, &b = varied.tensor->shape;
-    if (a.size() != b.size()) {
-      merged.tensor.reset();
-    } else {
-      for (size_t i = 0; i < a.size(); ++i) {
-        if (a[i] != b[i]) open_dim(*merged.tensor, i);
-      }
-    }
-  }
-  const size_t items = std::min({merged.items.size(), first.items.size(), varied.items.size()});
-  for (size_t i = 0; i < items; ++i)
-    open_where_different(merged.items[i], first.items[i], varied.items[i]);
-}
-
 /// Whether a dimension is as large in a run as what is known about it says.
 bool holds(const TensorInfo& known, size_t dim, int64_t found, const Sizes& sizes) {
   if (known.shape[dim] >= 0) return known.shape[dim] == found;
@@ -299,35 +282,37 @@ bool holds(const TensorInfo& known, size_t dim, int64_t found, const Sizes& size
   return size == sizes.end() || size->second == found;
 }
 
-/// Opens what a further run shows to be different.
-void open_where_wrong(Fact& known, const Fact& found, const Sizes& sizes) {
-  if (known.tensor && found.tensor) {
-    if (known.tensor->shape.size() != found.tensor->shape.size()) {
+/// Opens the sizes of `known` where those of `expected`, which may be `known` itself, do not hold.
+void open_where_wrong(Fact& known, const Fact& expected, const Fact& found, const Sizes& sizes) {
+  if (known.tensor && expected.tensor && found.tensor) {
+    if (expected.tensor->shape.size() != found.tensor->shape.size()) {
       known.tensor.reset();
     } else {
-      for (size_t i = 0; i < known.tensor->shape.size(); ++i) {
-        if (!holds(*known.tensor, i, found.tensor->shape[i], sizes)) open_dim(*known.tensor, i);
+      for (size_t i = 0; i < found.tensor->shape.size(); ++i) {
+        if (!holds(*expected.tensor, i, found.tensor->shape[i], sizes)) open_dim(*known.tensor, i);
       }
     }
   }
-  for (size_t i = 0; i < std::min(known.items.size(), found.items.size()); ++i)
-    open_where_wrong(known.items[i], found.items[i], sizes);
+  const size_t items = std::min({known.items.size(), expected.items.size(), found.items.size()});
+  for (size_t i = 0; i < items; ++i)
+    open_where_wrong(known.items[i], expected.items[i], found.items[i], sizes);
 }
 
+/// Opens what a further run, with other sizes, shows to be different.
 void check_against(const TrialRun& run, const Sizes& sizes, ShapeFacts& facts) {
   for (const auto& [node, fact] : run.facts) {
     const auto known = facts.facts.find(node);
-    if (known != facts.facts.end()) open_where_wrong(known->second, fact, sizes);
+    if (known != facts.facts.end()) open_where_wrong(known->second, known->second, fact, sizes);
   }
 }
 
-/// What holds for any data.
+/// Opens what is different when sizes that depend on data are others, and those of inputs are not.
 void merge_varied(ShapeFacts& facts, const TrialRun& first, const TrialRun& varied) {
   for (const auto& [node, fact] : varied.facts) {
     const auto merged = facts.facts.find(node);
     const auto before = first.facts.find(node);
     if (merged != facts.facts.end() && before != first.facts.end())
-      open_where_different(merged->second, before->second, fact);
+      open_where_wrong(merged->second, before->second, fact, {});
   }
 }
 
