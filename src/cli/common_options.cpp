@@ -1,5 +1,7 @@
 #include "cli/common_options.h"
 
+#include "cli/shape_text.h"
+
 #include "sparsebit/core/log.h"
 
 #include <ATen/Parallel.h>
@@ -13,17 +15,11 @@ namespace sparsebit::cli {
 namespace {
 
 /// CLI11 lets "-1" and numbers beyond 64 bits wrap around.
-template <typename Integer>
-std::optional<Integer> whole_number(const std::string& text) {
-  Integer value = 0;
+std::string whole_number(const std::string& text) {
+  uint64_t value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return {};
-  return value;
-}
-
-std::string not_64_bits(const std::string& text) {
-  const bool good = whole_number<uint64_t>(text).has_value();
+  const bool good = error == std::errc() && stop == end;
   return good ? "" : "'" + text + "' is not a whole number of at most 64 bits";
 }
 
@@ -31,7 +27,7 @@ std::string not_64_bits(const std::string& text) {
 
 std::function<std::string(const std::string&)> whole_number_from(int64_t least, int64_t most) {
   return [=](const std::string& text) -> std::string {
-    const auto value = whole_number<int64_t>(text);
+    const std::optional<int64_t> value = parse_number(text);
     const bool good = value && *value >= least && *value <= most;
     return good ? "" : fmt::format("'{}' is not a whole number from {} to {}", text, least, most);
   };
@@ -44,7 +40,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
       ->check(whole_number_from(0, 1024))
       ->capture_default_str();
   command.add_option("--seed", options.seed, "Seed of everything random")
-      ->check(not_64_bits)
+      ->check(whole_number)
       ->capture_default_str();
   command.add_flag("-q,--quiet", options.quiet, "Print results only, no warnings or progress");
 }
