@@ -22,7 +22,7 @@ TEST_P(ZooExport, AgreesWithOnnxRuntime) {
     if (input.is_tensor()) inputs.push_back(input.tensor());
   }
   const Tensors expected = run_reference(*module, example.inputs);
-  for (const int64_t opset : {11, 13, 17, 21}) {
+  for (const int64_t opset : {11, 21}) {  // those between are in round_trip_test.cpp
     queue.add(c10::str(GetParam(), " at opset ", opset),
               to_onnx(*module, {.opset = opset, .inputs = example.inputs}), inputs, expected);
   }
