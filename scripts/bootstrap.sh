@@ -13,6 +13,9 @@ packages=(
   # libraries
   libtorch-dev libonnx-dev libprotobuf-dev zlib1g-dev
   libopencv-imgcodecs-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev
+  # Debian's libtorch multiplies matrices with whatever BLAS is there; the plain one is ten times
+  # slower. The OpenMP variant shares libtorch's threads.
+  libopenblas0-openmp
   # tests and benchmarks
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata
 )
