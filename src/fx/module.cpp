@@ -129,6 +129,27 @@ void Module::remove_module(std::string_view path) {
 
 namespace {
 
+/// One copy, because removing from an OrderedDict takes time that grows with its size.
+template <class T>
+void keep_only(torch::OrderedDict<std::string, T>& items,
+               const std::unordered_set<std::string>& names) {
+  torch::OrderedDict<std::string, T> kept;
+  for (const auto& item : items) {
+    if (names.contains(item.key())) kept.insert(item.key(), item.value());
+  }
+  if (kept.size() < items.size()) items = std::move(kept);
+}
+
+}  // namespace
+
+void Module::keep_only(const std::unordered_set<std::string>& names) {
+  fx::keep_only(children_, names);
+  fx::keep_only(parameters_, names);
+  fx::keep_only(buffers_, names);
+}
+
+namespace {
+
 void collect_modules(Module& module, const std::string& path, Duplicates duplicates,
                      std::unordered_set<Module*>& seen,
                      std::vector<std::pair<std::string, Module*>>& out) {

@@ -118,5 +118,23 @@ TEST(DeadCode, AGraphWithoutOutputIsAnError) {
               ThrowsMessage<Error>("the graph has no output node, so everything in it is dead"));
 }
 
+TEST(UnusedState, OnlyWhatTheGraphRefersToStays) {
+  GraphModule module(parse_graph("%x = input()\n%w = self.block.scale\n%a = self.block.fc(%x)\n"
+                                 "%b = torch.mul(%a, %w)\nreturn %b"),
+                     "Model");
+  module.set_module("block.fc", nn::Linear(2, 2));
+  module.set_module("block.old", nn::Linear(2, 2));
+  module.set_module("gone.fc", nn::Linear(2, 2));
+  module.find("block")->add_buffer("scale", at::ones({1}));
+  module.find("block")->add_parameter("unused", at::ones({1}));
+  drop_unused_state(module);
+  std::vector<std::string> names;
+  for (const auto& item : module.state_dict()) names.push_back(item.key());
+  EXPECT_THAT(names,
+              testing::UnorderedElementsAre("block.fc.weight", "block.fc.bias", "block.scale"));
+  EXPECT_FALSE(module.find_module("gone"));
+  EXPECT_FALSE(module.find_module("block.old"));
+}
+
 }  // namespace
 }  // namespace sparsebit::fx::dead_code_test

@@ -22,4 +22,7 @@ struct DeadCode {
 /// so do checks such as torch._assert. Dropping inputs shrinks the signature of forward.
 DeadCode eliminate_dead_code(GraphModule& module, UnusedInputs unused_inputs = UnusedInputs::Keep);
 
+/// Removes the modules, parameters and buffers of the tree that the graph does not refer to.
+void drop_unused_state(GraphModule& module);
+
 }  // namespace sparsebit::fx

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -110,6 +111,9 @@ class Module {
   const Value* find_attribute(std::string_view path) const;
   /// Replaces an existing parameter or buffer, wherever the tree shares it.
   void set_tensor(std::string_view path, at::Tensor value);
+  /// Removes children, parameters and buffers of this module itself whose names are not among
+  /// these.
+  void keep_only(const std::unordered_set<std::string>& names);
 
   // --- modes -----------------------------------------------------------------------------------
 

@@ -112,6 +112,7 @@ void add_sums(OperatorTable& table) {
   table.add({.name = "pos",
              .schema = "input",
              .forms = {"torch.positive", "operator.pos", "Tensor.positive"},
+             .view = true,
              .kernel = [](const Args& a) { return a["input"]; }});
 }
 

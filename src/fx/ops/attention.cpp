@@ -269,6 +269,7 @@ void add_attention_operators(OperatorTable& table) {
       {.name = "scaled_dot_product_attention",
        .schema = "query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None",
        .forms = {"torch.nn.functional.scaled_dot_product_attention"},
+       .random = true,
        .kernel = scaled_dot_product_attention});
   table.add(
       {.name = "multi_head_attention",
@@ -287,6 +288,7 @@ void add_attention_operators(OperatorTable& table) {
                                "attn_mask=None, average_attn_weights=True",
                     .init = new_state,
                     .descriptive = {"bias", "add_bias_kv", "kdim", "vdim"}}},
+       .random = true,
        .kernel = multi_head_attention});
 }
 

@@ -120,6 +120,7 @@ void add_conversions(OperatorTable& table) {
   table.add({.name = "type",
              .schema = "input, dtype=None, non_blocking=False",
              .forms = {"Tensor.type"},
+             .view = true,
              .kernel = type});
 }
 
@@ -148,6 +149,7 @@ void add_copies(OperatorTable& table) {
   table.add({.name = "requires_grad",
              .schema = "input, requires_grad=True",
              .forms = {"Tensor.requires_grad_"},
+             .view = true,
              .kernel = [](const Args& a) -> Value {
                return a.tensor("input").requires_grad_(a.flag("requires_grad"));
              }});

@@ -183,21 +183,31 @@ Value bernoulli(const Args& a) {
 }
 
 void add_random(OperatorTable& table) {
-  table.add({.name = "rand", .schema = kSized, .forms = {"torch.rand"}, .kernel = sized(at::rand)});
-  table.add(
-      {.name = "randn", .schema = kSized, .forms = {"torch.randn"}, .kernel = sized(at::randn)});
+  table.add({.name = "rand",
+             .schema = kSized,
+             .forms = {"torch.rand"},
+             .random = true,
+             .kernel = sized(at::rand)});
+  table.add({.name = "randn",
+             .schema = kSized,
+             .forms = {"torch.randn"},
+             .random = true,
+             .kernel = sized(at::randn)});
   table.add({.name = "rand_like",
              .schema = kLike,
              .forms = {"torch.rand_like"},
+             .random = true,
              .kernel = sized_like(at::rand_like)});
   table.add({.name = "randn_like",
              .schema = kLike,
              .forms = {"torch.randn_like"},
+             .random = true,
              .kernel = sized_like(at::randn_like)});
   table.add({.name = "bernoulli",
              .schema = "input, p=None, *, inplace=False",
              .forms = {"torch.bernoulli", "Tensor.bernoulli"},
              .inplace = {{"Tensor.bernoulli_", "input, p=0.5"}},
+             .random = true,
              .kernel = bernoulli});
 }
 

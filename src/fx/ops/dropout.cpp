@@ -67,6 +67,7 @@ void add_elementwise_dropouts(OperatorTable& table) {
              .inplace = {{"torch.dropout_", kTorchForm}},
              .modules = {dropout_module("torch.nn.Dropout")},
              .view = true,
+             .random = true,
              .kernel = noise(at::dropout, at::dropout_)});
   table.add({.name = "alpha_dropout",
              .schema = kAlphaDropout,
@@ -74,6 +75,7 @@ void add_elementwise_dropouts(OperatorTable& table) {
              .inplace = {{"torch.alpha_dropout_", kTorchForm}},
              .modules = {dropout_module("torch.nn.AlphaDropout")},
              .view = true,
+             .random = true,
              .kernel = noise(at::alpha_dropout, at::alpha_dropout_)});
 }
 
@@ -83,6 +85,7 @@ void add_channel_dropouts(OperatorTable& table) {
              .forms = {"torch.nn.functional.dropout1d"},
              .modules = {dropout_module("torch.nn.Dropout1d")},
              .view = true,
+             .random = true,
              .kernel = channel_dropout<1>});
   // torch leaves the rank of dropout2d's input open: 3-D counts as a batch of 1-D channels.
   table.add({.name = "dropout2d",
@@ -91,12 +94,14 @@ void add_channel_dropouts(OperatorTable& table) {
              .inplace = {{"torch.feature_dropout_", kTorchForm}},
              .modules = {dropout_module("torch.nn.Dropout2d")},
              .view = true,
+             .random = true,
              .kernel = noise(at::feature_dropout, at::feature_dropout_)});
   table.add({.name = "dropout3d",
              .schema = kDropout,
              .forms = {"torch.nn.functional.dropout3d"},
              .modules = {dropout_module("torch.nn.Dropout3d")},
              .view = true,
+             .random = true,
              .kernel = channel_dropout<3>});
   table.add({.name = "feature_alpha_dropout",
              .schema = kAlphaDropout,
@@ -105,6 +110,7 @@ void add_channel_dropouts(OperatorTable& table) {
              .inplace = {{"torch.feature_alpha_dropout_", kTorchForm}},
              .modules = {dropout_module("torch.nn.FeatureAlphaDropout")},
              .view = true,
+             .random = true,
              .kernel = noise(at::feature_alpha_dropout, at::feature_alpha_dropout_)});
 }
 
@@ -121,6 +127,7 @@ void add_dropout_operators(OperatorTable& table) {
                          {.type = "torchvision.ops.stochastic_depth.StochasticDepth",
                           .constructor = "p, mode"}},
              .view = true,
+             .random = true,
              .kernel = stochastic_depth});
 }
 

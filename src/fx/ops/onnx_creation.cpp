@@ -103,10 +103,12 @@ void add_onnx_creation_operators(OperatorTable& table) {
   table.add({.name = "onnx.Multinomial",
              .schema = "input, dtype=6, sample_size=1, seed=None",
              .forms = {"onnx.Multinomial"},
+             .random = true,
              .kernel = multinomial});
   table.add({.name = "onnx.Dropout",
              .schema = "data, ratio=None, training_mode=None, seed=None",
              .forms = {"onnx.Dropout"},
+             .random = true,
              .kernel = dropout});
   add_windows(table);
 }

@@ -61,6 +61,7 @@ void add(OperatorTable& table, const char* name, Reduce reduce,
   table.add({.name = name,
              .schema = "data, axes=None, keepdims=1, noop_with_empty_axes=0",
              .forms = {name},
+             .view = true,
              .kernel = [=](const Args& a) -> Value {
                const Tensor x = a.tensor("data");
                const Ints axes = axes_of(a);

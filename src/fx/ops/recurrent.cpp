@@ -244,11 +244,13 @@ void add_layers(OperatorTable& table) {
              .schema = extended(kLayers, "proj_size=None, nested_state=True"),
              .forms = {{"torch.lstm", kTorchLayers, {{"nested_state", false}}}},
              .modules = {layers_module<4>("torch.nn.LSTM", extended(kLayersModule, "proj_size=0"))},
+             .random = true,
              .kernel = lstm});
   table.add({.name = "gru",
              .schema = kLayers,
              .forms = {{"torch.gru", kTorchLayers}},
              .modules = {layers_module<3>("torch.nn.GRU", kLayersModule)},
+             .random = true,
              .kernel = [](const Args& a) {
                return single_state(a, [](const auto&... x) { return at::gru(x...); });
              }});
@@ -258,6 +260,7 @@ void add_layers(OperatorTable& table) {
                        {"torch.rnn_relu", kTorchLayers, {{"nonlinearity", "relu"}}}},
              .modules = {layers_module<1>("torch.nn.RNN",
                                           extended(kLayersModule, "*, nonlinearity='tanh'"))},
+             .random = true,
              .kernel = [](const Args& a) {
                return single_state(a, [relu = uses_relu(a)](const auto&... x) {
                  return relu ? at::rnn_relu(x...) : at::rnn_tanh(x...);

@@ -73,7 +73,8 @@ struct Operator {
   std::vector<Form> forms = {};    ///< functions and methods; a method is "Tensor." + its name
   std::vector<Form> inplace = {};  ///< forms that preset `inplace=True`
   std::vector<ModuleForm> modules = {};
-  bool view = false;  ///< the result may share memory with an input
+  bool view = false;    ///< the result may share memory with an input
+  bool random = false;  ///< draws random numbers, be it only while training
   Effect effect = Effect::None;
   Kernel kernel = {};
 };
