@@ -16,11 +16,12 @@ USES = {
     "io": ["core"],
     "fx/ops": ["core"],
     "fx": ["core", "fx/ops"],
+    "passes": ["fx"],
     "nn": ["fx"],
     "zoo": ["nn"],
     "frontends": ["fx", "nn", "io"],
     "export": ["fx", "nn", "io", "frontends"],
-    "cli": ["zoo", "io", "frontends", "export"],
+    "cli": ["zoo", "io", "passes", "frontends", "export"],
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"](?:sparsebit/)?([^">]+)[">]')

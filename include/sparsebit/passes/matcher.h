@@ -1,0 +1,66 @@
+#pragma once
+
+#include "sparsebit/fx/graph_module.h"
+#include "sparsebit/passes/pattern.h"
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace sparsebit::passes {
+
+/// The nodes of a graph by operator, each call read once.
+class GraphIndex {
+ public:
+  /// `module` must outlive this object.
+  explicit GraphIndex(fx::GraphModule& module);
+
+  /// Nodes that call this operator, in graph order.
+  const std::vector<fx::Node*>& nodes_of(const std::string& operator_name) const;
+  /// All nodes, in graph order.
+  const std::vector<fx::Node*>& nodes() const { return nodes_; }
+  bool contains(const fx::Node& node) const { return entries_.contains(&node); }
+  const NodeView& view(const fx::Node& node) const { return entries_.at(&node).view; }
+  /// How many nodes call the module at this path.
+  size_t calls_of(const std::string& module_path) const;
+  /// How often the tensor is used: by users of get_attr nodes, and by modules, called or not.
+  size_t readers_of(const at::Tensor& tensor) const;
+  /// Whether the module stands at several paths of the tree.
+  bool is_shared(const fx::Module& module) const { return shared_.contains(&module); }
+  /// Position in the graph.
+  size_t position(const fx::Node& node) const { return entries_.at(&node).position; }
+  /// Reads a node again after its arguments changed.
+  void refresh(fx::Node& node);
+  /// Whether the graph is still the one that was read.
+  bool is_current() const { return version_ == module_.graph().version(); }
+
+ private:
+  void count_readers(const fx::Module& layer);
+
+  struct Entry {
+    NodeView view;
+    size_t position;
+  };
+
+  fx::GraphModule& module_;
+  uint64_t version_;
+  std::vector<fx::Node*> nodes_;
+  std::unordered_map<const fx::Node*, Entry> entries_;
+  std::unordered_map<std::string, std::vector<fx::Node*>> by_operator_;
+  std::unordered_map<std::string, size_t> calls_;  // by module path
+  std::unordered_set<const fx::Module*> shared_;
+  std::unordered_map<const at::TensorImpl*, size_t> readers_;  // of parameters and buffers
+};
+
+/// Every occurrence of the pattern in ascending order: by the graph position of what stands for
+/// the last pattern node, then for the one before, and so on. No two consist of the same nodes:
+/// where inputs may be exchanged, the first assignment counts. They refer to `index`.
+///
+/// Takes time proportional to the nodes of the rarest operator and their neighbours.
+std::vector<Match> find_matches(const Pattern& pattern, const GraphIndex& index);
+
+/// Whether an occurrence that was found in `index` is still one.
+bool still_matches(const Pattern& pattern, const Match& match, const GraphIndex& index);
+
+}  // namespace sparsebit::passes

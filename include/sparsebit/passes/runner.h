@@ -1,0 +1,37 @@
+#pragma once
+
+#include "sparsebit/passes/pass.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sparsebit::passes {
+
+/// Which passes run.
+struct Schedule {
+  std::vector<Stage> stages = {Stage::Simplify, Stage::Fuse};
+  /// Switches passes off and on by name, in capital or small letters; what is not named is on.
+  std::map<std::string, bool> switches = {};
+  /// Further passes, each at the end of its stage: fusions that only this model needs.
+  std::vector<Pass> extra = {};
+};
+
+/// What the passes did, in order.
+struct PassReport {
+  std::vector<Change> changes;
+  /// Those that led to the nodes of these names, oldest first: what they replaced, what that
+  /// replaced, and so on.
+  std::vector<Change> history_of(const std::vector<std::string>& node_names) const;
+};
+
+/// Runs the passes of each stage one after the other, until none finds anything to do. After each
+/// the graph is pruned, checked, and modules that are not called any more are dropped; inputs of
+/// the model stay. Throws InvalidArgument for a switch that names no pass, and Internal, naming the
+/// pass, when one never settles.
+PassReport run_passes(fx::GraphModule& module, const Schedule& schedule = {});
+
+/// As above for these passes, in this order.
+PassReport run_selected(fx::GraphModule& module, const std::vector<std::string>& names);
+
+}  // namespace sparsebit::passes

@@ -1,0 +1,171 @@
+#include "passes/layers.h"
+
+#include "passes/values.h"
+#include "sparsebit/passes/rewriter.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+namespace sparsebit::passes {
+namespace {
+
+bool is_transposed(const NodeView& view) {
+  return view.call->op->name.starts_with("conv_transpose");
+}
+
+bool is_layer(const NodeView& view) {
+  const std::vector<std::string>& names = layer_operators();
+  return std::find(names.begin(), names.end(), view.call->op->name) != names.end();
+}
+
+/// 2 for conv2d.
+int64_t spatial_axes(const NodeView& convolution) {
+  const std::string& op = convolution.call->op->name;
+  return op[op.size() - 2] - '0';
+}
+
+int64_t groups_of(const NodeView& view) {
+  return view.call->args.has("groups") ? view.arg("groups").to_int() : 1;
+}
+
+/// Whether a module could have all that the call says.
+bool has_fixed_options(const NodeView& view) {
+  const fx::Args& args = view.call->args;
+  for (const char* name :
+       {"stride", "padding", "output_padding", "dilation", "groups", "padding_mode"}) {
+    if (args.has(name) && args[name].contains_node()) return false;
+  }
+  if (args.has("groups") && (!args["groups"].is_int() || args["groups"].to_int() < 1)) return false;
+  const bool is_module = view.node->op() == fx::Opcode::CallModule;
+  return is_module || !args.has("output_size") || args["output_size"].is_none();
+}
+
+/// Whether the weight has the shape that the operator needs.
+bool fits_together(const Layer& layer, const NodeView& view) {
+  const int64_t rank = view.is("linear") ? 2 : spatial_axes(view) + 2;
+  return layer.weight.dim() == rank && layer.weight.numel() > 0 &&
+         layer.weight.size(0) % layer.groups == 0 &&
+         (!layer.bias.defined() || layer.bias.sizes() == at::IntArrayRef({layer.outputs()}));
+}
+
+/// "conv_transpose2d" is made by torch.nn.ConvTranspose2d.
+std::string module_type(const std::string& op) {
+  if (op == "linear") return "torch.nn.Linear";
+  const std::string dims = op.substr(op.size() - 2);  // "2d"
+  return (op.starts_with("conv_transpose") ? "torch.nn.ConvTranspose" : "torch.nn.Conv") + dims;
+}
+
+/// Arguments of the operator that are arguments of the constructor, too.
+fx::Kwargs constructor_options(const NodeView& view) {
+  fx::Kwargs options;
+  for (const char* name :
+       {"stride", "padding", "output_padding", "dilation", "groups", "padding_mode"}) {
+    if (view.call->args.has(name)) options.emplace_back(name, view.arg(name));
+  }
+  return options;
+}
+
+}  // namespace
+
+const std::vector<std::string>& layer_operators() {
+  static const std::vector<std::string> names = {
+      "conv1d",           "conv2d",           "conv3d", "conv_transpose1d",
+      "conv_transpose2d", "conv_transpose3d", "linear"};
+  return names;
+}
+
+int64_t Layer::outputs() const { return transposed ? weight.size(1) * groups : weight.size(0); }
+
+int64_t Layer::inputs() const { return transposed ? weight.size(0) : weight.size(1) * groups; }
+
+at::Tensor Layer::grouped() const {
+  const at::Tensor split = weight.reshape({groups, weight.size(0) / groups, weight.size(1), -1});
+  return transposed ? split.transpose(1, 2) : split;
+}
+
+at::Tensor Layer::ungrouped(const at::Tensor& grouped) const {
+  return (transposed ? grouped.transpose(1, 2) : grouped).reshape(weight.sizes()).contiguous();
+}
+
+at::Tensor Layer::with_outputs_times(const at::Tensor& factor) const {
+  return ungrouped(grouped() * factor.view({groups, outputs() / groups, 1, 1}));
+}
+
+at::Tensor Layer::with_inputs_times(const at::Tensor& factor) const {
+  return ungrouped(grouped() * factor.view({groups, 1, inputs() / groups, 1}));
+}
+
+std::optional<Layer> read_layer(const NodeView& view, const Rewriter& rewriter) {
+  if (!view.call || !is_layer(view) || !has_fixed_options(view)) return std::nullopt;
+  const at::Tensor* weight = constant_tensor(view.arg("weight"), rewriter);
+  const at::Tensor* bias = constant_tensor(view.arg("bias"), rewriter);
+  if (!weight || !weight->is_floating_point() || (!bias && !view.arg("bias").is_none()))
+    return std::nullopt;
+  const Layer layer{.weight = weight->detach(),
+                    .bias = bias ? bias->detach() : at::Tensor(),
+                    .groups = groups_of(view),
+                    .transposed = is_transposed(view),
+                    .trained = weight->requires_grad()};
+  return fits_together(layer, view) ? std::optional(layer) : std::nullopt;
+}
+
+bool agree_on_channels(const NodeView& layer, const NodeView& norm, const Rewriter& rewriter) {
+  const int64_t rank = layer.is("linear") ? 2 : spatial_axes(layer) + 2;
+  const fx::Value& told = norm.arg("spatial_dims");
+  // A BatchNorm2d or 3d takes batches of this rank only.
+  const bool by_norm = rank > 3 && told.is_int() && told.to_int() + 2 == rank;
+  return by_norm || rank_of(layer.arg("input"), rewriter) == rank;
+}
+
+fx::ModulePtr make_layer(const NodeView& view, const Layer& layer, const fx::Kwargs& changes) {
+  const std::string& op = view.call->op->name;
+  fx::Kwargs options = constructor_options(view);
+  for (const auto& [name, value] : changes) {
+    for (auto& option : options) {
+      if (option.first == name) option.second = value;
+    }
+  }
+  options.emplace_back("bias", layer.bias.defined());
+  std::vector<fx::Value> sizes = {layer.inputs(), layer.outputs()};
+  if (op != "linear") sizes.emplace_back(layer.weight.sizes().slice(2).vec());
+  return make_with_parameters(module_type(op), sizes, options,
+                              {{"weight", layer.weight}, {"bias", layer.bias}}, layer.trained);
+}
+
+fx::ModulePtr make_with_parameters(std::string_view type, std::span<const fx::Value> args,
+                                   const fx::Kwargs& options, const fx::TensorList& parameters,
+                                   bool trained) {
+  fx::ModulePtr module =
+      fx::make_module(type, args, options, {.parameters = parameters, .buffers = {}});
+  for (const auto& item : module->named_parameters()) {
+    at::Tensor parameter = item.value();
+    parameter.requires_grad_(trained);
+  }
+  return module;
+}
+
+bool is_part_of_others(const std::string& path, const Rewriter& rewriter) {
+  std::string outer = path;
+  while (!(outer = fx::split_path(outer).first).empty()) {
+    const fx::ModulePtr module = rewriter.module().find_module(outer);
+    if (rewriter.index().calls_of(outer) > 0) return true;
+    if (module && rewriter.index().is_shared(*module)) return true;
+  }
+  return false;
+}
+
+bool owns_module(const NodeView& view, const Rewriter& rewriter) {
+  return view.node->op() == fx::Opcode::CallModule &&
+         rewriter.index().calls_of(view.node->target()) == 1 &&
+         !is_part_of_others(view.node->target(), rewriter);
+}
+
+void set_layer(const NodeView& view, fx::ModulePtr layer, Rewriter& rewriter) {
+  const std::string& path = view.node->target();
+  layer->train(rewriter.module().find_module(path)->is_training());
+  rewriter.module().set_module(path, std::move(layer));
+  rewriter.touch(*view.node);
+}
+
+}  // namespace sparsebit::passes

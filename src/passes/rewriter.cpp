@@ -1,0 +1,199 @@
+#include "sparsebit/passes/rewriter.h"
+
+#include "sparsebit/fx/dead_code.h"
+#include "sparsebit/fx/lint.h"
+#include "sparsebit/passes/pass.h"
+
+#include <algorithm>
+
+namespace sparsebit::passes {
+
+using fx::Node;
+
+Rewriter::Rewriter(fx::GraphModule& module) : module_(module) {
+  fx::eliminate_dead_code(module_);  // what nobody needs should not stand in the way
+}
+
+void Rewriter::begin_sweep() {
+  changes_before_sweep_ = changes_.size();
+  replaced_.clear();
+  touched_.clear();
+  stands_for_.clear();
+  if (index_) return;  // nothing has changed since the last sweep
+  index_.emplace(module_);
+  memory_.emplace(module_);
+  known_ = NodeSet(index_->nodes().begin(), index_->nodes().end());
+}
+
+void Rewriter::end_sweep() {
+  if (index_->is_current() && changes_.size() == changes_before_sweep_) return;
+  index_.reset();
+  memory_.reset();
+  graph().sort_topologically();
+  fx::eliminate_dead_code(module_);
+  fx::drop_unused_state(module_);
+  fx::lint(graph(), module_);
+}
+
+// --- memory ------------------------------------------------------------------------------------
+
+bool Rewriter::is_written(const Node& node) const {
+  return is_written_between(node, 0, index_->nodes().size());
+}
+
+/// Whether memory of this value is written after one position of the graph and before another.
+bool Rewriter::is_written_between(const Node& value, size_t from, size_t to) const {
+  const auto replaced = stands_for_.find(&value);
+  if (replaced != stands_for_.end()) {
+    for (const Node* old : replaced->second) {
+      if (is_written_between(*old, from, to)) return true;
+    }
+  }
+  if (!index_->contains(value)) return false;
+  const std::vector<const Node*>& writers = memory_->writers_of(memory_->group_of(value));
+  return std::any_of(writers.begin(), writers.end(), [&](const Node* writer) {
+    return index_->position(*writer) > from && index_->position(*writer) < to;
+  });
+}
+
+/// Whether a node's value has memory of its own.
+bool Rewriter::is_fresh(const Node& node) const {
+  const fx::Spelling* spelling = fx::find_spelling(node, module_);
+  return spelling && !spelling->op->view && !fx::mutates_input(node, module_);
+}
+
+/// Where nobody writes, sharing memory does not matter. Otherwise both have to have memory of their
+/// own, and nobody else may read the new value.
+bool Rewriter::may_replace(const Node& node, const fx::Value& value) const {
+  if (!is_written(node) && !(value.is_node() && is_written(value.node()))) return true;
+  if (!value.is_node() || !is_fresh(node) || !is_fresh(value.node())) return false;
+  const std::list<Node*>& users = value.node().users();
+  return std::all_of(users.begin(), users.end(), [&](const Node* user) { return user == &node; });
+}
+
+// --- rewriting ---------------------------------------------------------------------------------
+
+void Rewriter::apply(const Rule& rule) {
+  for (const Match& match : find_matches(rule.pattern, *index_)) {
+    if (!can_rewrite(rule, match)) continue;
+    const fx::Graph::InsertPoint here = graph().inserting_before(match.last(*index_));
+    part_of_next_.clear();
+    const Replacements replacements = rule.rewrite(match, *this);
+    if (!replacements.empty()) replace(replacements, match.operator_nodes());
+  }
+}
+
+/// Whether the match has outlived the changes of this sweep, and new nodes, which stand before the
+/// last of the match, read what its nodes read.
+bool Rewriter::can_rewrite(const Rule& rule, const Match& match) {
+  for (Node* node : match.nodes()) {
+    if (replaced_.contains(node)) return false;
+    if (touched_.erase(node) > 0) index_->refresh(*node);
+  }
+  const size_t last = index_->position(match.last(*index_));
+  for (const Node* node : match.operator_nodes()) {
+    const size_t here = index_->position(*node);
+    const auto changes_later = [&](const Node* value) {
+      return is_written_between(*value, here, last);
+    };
+    if (memory_->is_writer(*node) || changes_later(node)) return false;
+    if (std::any_of(node->inputs().begin(), node->inputs().end(), changes_later)) return false;
+  }
+  return still_matches(rule.pattern, match, *index_);
+}
+
+std::vector<Node*> Rewriter::new_nodes_in(const Replacements& replacements) const {
+  std::vector<Node*> found;
+  NodeSet seen;
+  const auto visit = [&](Node& node) {
+    if (!known_.contains(&node) && seen.insert(&node).second) found.push_back(&node);
+  };
+  for (const auto& [node, value] : replacements) value.for_each_node(visit);
+  for (size_t i = 0; i < found.size(); ++i) {  // grows while it is walked
+    for (Node* input : found[i]->inputs()) visit(*input);
+  }
+  std::reverse(found.begin(), found.end());  // roughly producers first
+  return found;
+}
+
+namespace {
+
+/// Each node once.
+void note_after(Change& change, const Node& node) {
+  const auto& names = change.after;
+  if (std::find(names.begin(), names.end(), node.name()) == names.end())
+    change.after.push_back(node.name());
+}
+
+}  // namespace
+
+bool Rewriter::replace(const Replacements& replacements, std::vector<Node*> because_of) {
+  for (const auto& [node, value] : replacements) {
+    if (!may_replace(*node, value)) return false;
+  }
+  const std::vector<Node*> created = new_nodes_in(replacements);
+  const NodeSet new_nodes(created.begin(), created.end());
+  Change change{.pass = pass_};
+  if (because_of.empty()) {
+    for (const auto& [node, value] : replacements) because_of.push_back(node);
+  }
+  for (const Node* node : because_of) change.before.push_back(node->name());
+  for (Node* node : created) {
+    if (node->module_path().empty()) node->set_module_path(replacements[0].first->module_path());
+    change.after.push_back(node->name());
+  }
+  for (const auto& [node, value] : replacements) {
+    redirect(*node, value, new_nodes);
+    replaced_.insert(node);
+    if (!value.is_node()) {
+      change.after.push_back(to_string(value));
+      continue;
+    }
+    Node& now = value.node();
+    if (!new_nodes.contains(&now)) note_after(change, now);
+    stands_for_[&now].push_back(node);
+    if (!now.tensor_info()) now.set_tensor_info(node->tensor_info());
+  }
+  for (const Node* node : std::exchange(part_of_next_, {})) {
+    if (!replaced_.contains(node)) note_after(change, *node);
+  }
+  known_.insert(created.begin(), created.end());
+  changes_.push_back(std::move(change));
+  return true;
+}
+
+void Rewriter::redirect(Node& node, const fx::Value& value, const NodeSet& new_nodes) {
+  const std::vector<Node*> users(node.users().begin(), node.users().end());
+  for (Node* user : users) {
+    if (new_nodes.contains(user)) continue;
+    auto [args, kwargs] = user->map_arguments(
+        [&](Node& input) { return &input == &node ? value : fx::Value(input); });
+    user->set_args(std::move(args));
+    user->set_kwargs(std::move(kwargs));
+    touched_.insert(user);
+  }
+}
+
+void Rewriter::touch(Node& node) {
+  touched_.insert(&node);
+  part_of_next_.push_back(&node);
+}
+
+void Rewriter::note_changed(Node& node) {
+  touched_.insert(&node);
+  std::erase(part_of_next_, &node);
+  changes_.push_back({pass_, {node.name()}, {node.name()}});
+}
+
+std::string Rewriter::free_path(const std::string& wish) const {
+  const auto taken = [&](const std::string& path) {
+    return module_.find_module(path) || module_.find_tensor(path) || module_.find_attribute(path);
+  };
+  if (!taken(wish)) return wish;
+  for (size_t& number = last_number_[wish];;) {
+    const std::string path = wish + "_" + std::to_string(++number);
+    if (!taken(path)) return path;
+  }
+}
+
+}  // namespace sparsebit::passes

@@ -1,0 +1,126 @@
+#include "sparsebit/passes/runner.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/error_context.h"
+#include "sparsebit/core/near_match.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+namespace sparsebit::passes {
+namespace {
+
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+/// Sweeps that do not make the graph smaller. Overlapping occurrences wait for the next one.
+constexpr int kMostSweeps = 64;
+/// A pass may find something again after a later one; more rounds than this are a quarrel.
+constexpr int kMostRounds = 16;
+
+using PassList = std::vector<const Pass*>;
+
+void run_pass(Rewriter& rewriter, const Pass& pass) {
+  rewriter.begin_pass(pass.name);
+  size_t smallest = rewriter.graph().size();
+  for (int idle = 0; idle < kMostSweeps; ++idle) {
+    const size_t before = rewriter.changes().size();
+    rewriter.begin_sweep();
+    for (const Rule& rule : pass.rules) rewriter.apply(rule);
+    if (pass.run) pass.run(rewriter);
+    rewriter.end_sweep();
+    if (rewriter.changes().size() == before) return;
+    if (rewriter.graph().size() < smallest) idle = 0;
+    smallest = std::min(smallest, rewriter.graph().size());
+  }
+  const Change& last = rewriter.changes().back();
+  throw Error(ErrorKind::Internal,
+              c10::str("it never settles: after ", kMostSweeps, " sweeps it still changes '",
+                       last.before.front(), "'"));
+}
+
+/// Until none of them finds anything any more.
+void run_until_stable(Rewriter& rewriter, const PassList& list) {
+  for (int round = 0; round < kMostRounds; ++round) {
+    const size_t before = rewriter.changes().size();
+    for (const Pass* pass : list) {
+      with_context([&] { run_pass(rewriter, *pass); },
+                   [&] { return "in pass '" + pass->name + "'"; });
+    }
+    if (rewriter.changes().size() == before) return;
+  }
+  const Change& last = rewriter.changes().back();
+  throw Error(ErrorKind::Internal,
+              c10::str("the passes never settle: after ", kMostRounds, " rounds '", last.pass,
+                       "' still changes '", last.before.front(), "'"));
+}
+
+/// The passes of a stage that are switched on, the schedule's own last.
+PassList passes_of(Stage stage, const Schedule& schedule, const std::set<std::string>& off) {
+  PassList list;
+  for (const std::string& name : passes().names(stage)) {
+    if (!off.contains(lower_case(name))) list.push_back(&passes().get(name));
+  }
+  for (const Pass& pass : schedule.extra) {
+    if (pass.stage == stage && !off.contains(lower_case(pass.name))) list.push_back(&pass);
+  }
+  return list;
+}
+
+/// Names of passes that are switched off, in small letters.
+std::set<std::string> switched_off(const Schedule& schedule) {
+  std::vector<std::string> known = passes().names();
+  for (const Pass& pass : schedule.extra) {
+    check_pass(pass);
+    SPARSEBIT_CHECK(std::find(known.begin(), known.end(), pass.name) == known.end(),
+                    InvalidArgument, "there are two passes '", pass.name, "'");
+    known.push_back(pass.name);
+  }
+  std::transform(known.begin(), known.end(), known.begin(), lower_case);
+  std::set<std::string> off;
+  for (const auto& [name, on] : schedule.switches) {
+    const std::string lower = lower_case(name);
+    SPARSEBIT_CHECK(std::find(known.begin(), known.end(), lower) != known.end(), InvalidArgument,
+                    "unknown pass '", name, "'", did_you_mean(lower, known));
+    if (!on) off.insert(lower);
+  }
+  return off;
+}
+
+}  // namespace
+
+std::vector<Change> PassReport::history_of(const std::vector<std::string>& node_names) const {
+  std::vector<Change> history;
+  std::set<std::string> names(node_names.begin(), node_names.end());
+  for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
+    const bool led_here = std::any_of(change->after.begin(), change->after.end(),
+                                      [&](const auto& name) { return names.contains(name); });
+    if (!led_here) continue;
+    names.insert(change->before.begin(), change->before.end());
+    history.push_back(*change);
+  }
+  std::reverse(history.begin(), history.end());
+  return history;
+}
+
+PassReport run_passes(fx::GraphModule& module, const Schedule& schedule) {
+  const std::set<std::string> off = switched_off(schedule);
+  Rewriter rewriter(module);
+  for (const Stage stage : schedule.stages)
+    run_until_stable(rewriter, passes_of(stage, schedule, off));
+  return {rewriter.changes()};
+}
+
+PassReport run_selected(fx::GraphModule& module, const std::vector<std::string>& names) {
+  PassList list;
+  for (const std::string& name : names) list.push_back(&passes().get(name));
+  Rewriter rewriter(module);
+  run_until_stable(rewriter, list);
+  return {rewriter.changes()};
+}
+
+}  // namespace sparsebit::passes

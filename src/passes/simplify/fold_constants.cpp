@@ -1,0 +1,161 @@
+#include "passes/all_passes.h"
+#include "passes/values.h"
+
+#include "sparsebit/core/error.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace sparsebit::passes {
+namespace {
+
+using fx::Node;
+using fx::Value;
+
+/// Results larger than this are folded only if what they are made of is as large.
+constexpr size_t kSmall = size_t{1} << 20;
+
+size_t bytes_of(const Value& value) {
+  if (value.is_tensor()) return value.tensor().nbytes();
+  size_t bytes = 0;
+  if (value.is_sequence()) {
+    for (const Value& item : value.items()) bytes += bytes_of(item);
+  }
+  return bytes;
+}
+
+bool contains_tensor(const Value& value) {
+  if (value.is_sequence())
+    return std::any_of(value.items().begin(), value.items().end(), contains_tensor);
+  return value.is_tensor() || value.is<fx::Dict>();
+}
+
+/// How many numbers the arguments of a call may ask for: `torch.ones(1000000, 1000000)` should not
+/// even be tried.
+double numbers_asked_for(const NodeView& view) {
+  double all = 1, largest_list = 1;
+  for (const Value& value : view.call->args.values()) {
+    double product = 1;
+    value.map_items([&](const Value& item) {
+      if (item.is_int()) product *= std::max(1., std::abs(item.to_double()));
+      return item;
+    });
+    all *= product;
+    if (value.is_sequence()) largest_list = std::max(largest_list, product);
+  }
+  return view.inputs.empty() ? all : largest_list;  // beside tensors, ints are axes or operands
+}
+
+class ConstantFolder {
+ public:
+  explicit ConstantFolder(Rewriter& rewriter) : rewriter_(rewriter), module_(rewriter.module()) {
+    for (const auto& item : module_.named_parameters(fx::Duplicates::Keep))
+      parameters_.insert(item.key());
+  }
+
+  void run() {
+    for (Node* node : rewriter_.index().nodes()) {
+      if (std::optional<Constant> constant = compute(*node)) known_.emplace(node, *constant);
+    }
+    for (Node* node : rewriter_.index().nodes()) {
+      const bool folds = known_.contains(node) && node->op() != fx::Opcode::GetAttr;
+      if (folds && is_read_by_others(*node)) store(*node);
+    }
+  }
+
+ private:
+  struct Constant {
+    Value value;
+    bool trained = false;  ///< made of parameters
+  };
+
+  std::optional<Constant> compute(Node& node) const {
+    if (node.op() == fx::Opcode::GetAttr) return read(node);
+    const bool is_function =
+        node.op() == fx::Opcode::CallFunction || node.op() == fx::Opcode::CallMethod;
+    const NodeView& view = rewriter_.index().view(node);
+    if (!is_function || !view.call || rewriter_.memory().is_written(node)) return std::nullopt;
+    const fx::Operator& op = *view.call->op;
+    if (op.random || op.effect != fx::Effect::None) return std::nullopt;
+    Constant result;
+    size_t bytes = kSmall;
+    for (const Node* input : node.inputs()) {
+      const auto known = known_.find(input);
+      if (known == known_.end()) return std::nullopt;
+      result.trained |= known->second.trained;
+      bytes = std::max(bytes, bytes_of(known->second.value));
+    }
+    if (numbers_asked_for(view) > static_cast<double>(bytes)) return std::nullopt;
+    const std::optional<Value> value = evaluate(view);
+    if (!value || bytes_of(*value) > bytes) return std::nullopt;
+    result.value = *value;
+    return result;
+  }
+
+  /// A parameter that others read as well stays shared with them.
+  std::optional<Constant> read(Node& node) const {
+    const at::Tensor* tensor = constant_tensor(node, rewriter_);
+    const bool trained = parameters_.contains(node.target());
+    if (!tensor || (trained && reads_shared_parameter(node, rewriter_))) return std::nullopt;
+    return Constant{tensor->detach(), trained && tensor->requires_grad()};
+  }
+
+  std::optional<Value> evaluate(const NodeView& view) const {
+    const at::NoGradGuard no_gradients;
+    std::vector<Value> values;
+    for (const Value& value : view.call->args.values()) {
+      values.push_back(value.map_nodes([&](Node& node) { return known_.at(&node).value; }));
+    }
+    try {
+      return fx::run_kernel(*view.call->op, {view.call->op->schema, std::move(values)});
+    } catch (const Error&) {
+      return std::nullopt;  // running the model tells what is wrong
+    }
+  }
+
+  bool is_read_by_others(const Node& node) const {
+    return std::any_of(node.users().begin(), node.users().end(),
+                       [&](const Node* user) { return !known_.contains(user); });
+  }
+
+  void store(Node& node) {
+    const auto& [value, trained] = known_.at(&node);
+    if (value.is_tensor()) {
+      const fx::Graph::InsertPoint here = rewriter_.graph().inserting_before(node);
+      rewriter_.replace({{&node, rewriter_.graph().get_attr(add_tensor(node, value, trained))}});
+    } else if (!contains_tensor(value)) {
+      rewriter_.replace({{&node, value}});
+    }
+  }
+
+  std::string add_tensor(const Node& node, const Value& value, bool trained) {
+    const std::string path = rewriter_.free_path(node.name());
+    const at::Tensor tensor = value.tensor().detach().contiguous().clone();
+    if (trained) {
+      module_.add_parameter(path, tensor);
+    } else {
+      module_.add_buffer(path, tensor);
+    }
+    return path;
+  }
+
+  Rewriter& rewriter_;
+  fx::GraphModule& module_;
+  std::unordered_set<std::string> parameters_;  // paths
+  std::unordered_map<const Node*, Constant> known_;
+};
+
+}  // namespace
+
+Pass fold_constants() {
+  return {.name = "fold_constants",
+          .summary = "what does not depend on an input is computed once",
+          .stage = Stage::Simplify,
+          .run = [](Rewriter& rewriter) { ConstantFolder(rewriter).run(); }};
+}
+
+}  // namespace sparsebit::passes

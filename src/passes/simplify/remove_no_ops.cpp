@@ -1,0 +1,60 @@
+#include "passes/all_passes.h"
+#include "passes/values.h"
+
+#include <algorithm>
+
+namespace sparsebit::passes {
+namespace {
+
+/// A number as operand leaves the shape as it is; whether it leaves the type is on record or not.
+bool leaves_type(const NodeView& view, const fx::Value& x) {
+  return x.is_node() && x.node().tensor_info() && view.node->tensor_info() &&
+         x.node().tensor_info()->dtype == view.node->tensor_info()->dtype;
+}
+
+/// x * 1, x / 1, x + 0, x - 0, x ** 1.
+Replacements arithmetic(const Match& match, Rewriter&) {
+  const NodeView& view = match["step"];
+  const bool is_sum = view.is("add") || view.is("sub");
+  const auto is_neutral = [&](const fx::Value& value) {
+    return value.is_number() && value.to_double() == (is_sum ? 0 : 1);
+  };
+  const fx::Value& x = view.arg("input");
+  const fx::Value& other = view.arg(view.is("pow") ? "exponent" : "other");
+  if (!is_plain(view)) return {};
+  if (is_neutral(other) && leaves_type(view, x)) return {{view.node, x}};
+  const bool commutes = view.is("add") || view.is("mul");
+  if (commutes && is_neutral(x) && leaves_type(view, other)) return {{view.node, other}};
+  return {};
+}
+
+Replacements one_part(const Match& match, Rewriter&) {
+  const fx::Value& parts = match["step"].arg("tensors");
+  if (!parts.is_sequence() || parts.items().size() != 1) return {};
+  return {{&match.node("step"), parts.items().front()}};
+}
+
+Replacements no_padding(const Match& match, Rewriter&) {
+  const std::optional<std::vector<int64_t>> amounts = constant_ints(match["step"].arg("padding"));
+  const bool none = amounts && std::all_of(amounts->begin(), amounts->end(),
+                                           [](int64_t amount) { return amount == 0; });
+  if (!none || match["step"].arg("padding").is_int()) return {};
+  return {{&match.node("step"), match["step"].arg("input")}};
+}
+
+Rule rule_for(std::vector<std::string> operators,
+              Replacements (*rewrite)(const Match&, Rewriter&)) {
+  return {Pattern({{.name = "step", .operators = std::move(operators)}}), rewrite};
+}
+
+}  // namespace
+
+Pass remove_no_ops() {
+  return {.name = "remove_no_ops",
+          .summary = "x * 1, x + 0, cat of one tensor and padding by nothing are left out",
+          .stage = Stage::Simplify,
+          .rules = {rule_for({"add", "sub", "mul", "div", "pow"}, arithmetic),
+                    rule_for({"cat"}, one_part), rule_for({"pad"}, no_padding)}};
+}
+
+}  // namespace sparsebit::passes

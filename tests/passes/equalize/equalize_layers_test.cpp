@@ -1,0 +1,165 @@
+#include "passes/pass_case.h"
+
+#include "sparsebit/fx/interpreter.h"
+#include "sparsebit/nn/layers.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sparsebit::passes::equalize_layers_test {
+namespace {
+
+using test::model_of;
+using test::Modules;
+using test::outputs_of;
+using test::random_input;
+using test::randomize;
+using test::run_and_compare;
+using test::short_text;
+
+constexpr double kTolerance = 1e-4;
+
+/// Weights whose channels have very different ranges.
+void spread(fx::GraphModule& module) {
+  randomize(module);
+  const at::NoGradGuard no_gradients;
+  for (const auto& item : module.named_parameters()) {
+    at::Tensor tensor = item.value();
+    if (tensor.dim() < 2) continue;
+    std::vector<int64_t> shape(static_cast<size_t>(tensor.dim()), 1);
+    shape[0] = tensor.size(0);
+    tensor.mul_(at::logspace(-1.5, 1.5, tensor.size(0)).view(shape));
+  }
+}
+
+double ratio_of_ranges(const fx::GraphModule& module, const char* path) {
+  const at::Tensor ranges = module.find_tensor(path)->detach().abs().flatten(1).amax(1);
+  return (ranges.max() / ranges.min()).item<double>();
+}
+
+TEST(EqualizeLayers, TwoConvolutionsThroughRelu) {
+  const auto module =
+      model_of("%x = input()\n%a = self.one(%x)\n%b = self.act(%a)\n%c = self.two(%b)\nreturn %c",
+               {{"one", nn::Conv2d(3, 8, 3)}, {"act", nn::ReLU()}, {"two", nn::Conv2d(8, 4, 3)}});
+  spread(*module);
+  EXPECT_GT(ratio_of_ranges(*module, "one.weight"), 100);
+  run_and_compare(*module, {"equalize_layers"}, {random_input({1, 3, 8, 8})}, kTolerance);
+  const at::Tensor one = module->find_tensor("one.weight")->abs().flatten(1).amax(1);
+  const at::Tensor two = module->find_tensor("two.weight")->abs().amax({0, 2, 3});
+  EXPECT_TRUE(at::allclose(one, two, 1e-2)) << one << two;
+}
+
+TEST(EqualizeLayers, ThroughEveryActivationAndNone) {
+  for (const char* step : {"torch.relu(%a)", "torch.nn.functional.leaky_relu(%a, 0.1)",
+                           "self.prelu(%a)", "%a.view_as(%a)"}) {
+    SCOPED_TRACE(step);
+    const auto module = model_of(std::string("%x = input()\n%a = self.one(%x)\n%b = ") + step +
+                                     "\n%c = self.two(%b)\nreturn %c",
+                                 {{"one", nn::Linear(4, 8)},
+                                  {"prelu", nn::PReLU({{"num_parameters", 8}})},
+                                  {"two", nn::Linear(8, 3)}});
+    spread(*module);
+    const bool passes_through = std::string(step).find("view_as") == std::string::npos;
+    const double before = ratio_of_ranges(*module, "one.weight");
+    run_and_compare(*module, {"equalize_layers"}, {random_input({5, 4})}, kTolerance);
+    if (passes_through) {
+      EXPECT_LT(ratio_of_ranges(*module, "one.weight"), before);
+    } else {
+      EXPECT_EQ(ratio_of_ranges(*module, "one.weight"), before);
+    }
+  }
+}
+
+TEST(EqualizeLayers, Relu6GetsALimitPerChannel) {
+  const auto module =
+      model_of("%x = input()\n%a = self.one(%x)\n%b = self.act(%a)\n%c = self.two(%b)\nreturn %c",
+               {{"one", nn::Conv2d(3, 8, 3)}, {"act", nn::ReLU6()}, {"two", nn::Conv2d(8, 4, 3)}});
+  spread(*module);
+  EXPECT_EQ(run_and_compare(*module, {"equalize_layers"}, {random_input({1, 3, 8, 8})}, kTolerance),
+            "%x = input()\n%a = self.one(%x)\n%relu = torch.relu(%a)\n%b_limit = self.b_limit\n"
+            "%minimum = torch.minimum(%relu, %b_limit)\n%c = self.two(%minimum)\nreturn %c\n");
+}
+
+TEST(EqualizeLayers, ChainsWithDepthwiseAndGroups) {
+  const auto module = model_of(R"(
+      %x = input()
+      %a = self.expand(%x)
+      %b = torch.relu(%a)
+      %c = self.depthwise(%b)
+      %d = torch.relu(%c)
+      %e = self.project(%d)
+      %f = torch.relu(%e)
+      %g = self.up(%f)
+      return %g)",
+                               {{"expand", nn::Conv2d(3, 8, 1)},
+                                {"depthwise", nn::Conv2d(8, 8, 3, {{"groups", 8}, {"padding", 1}})},
+                                {"project", nn::Conv2d(8, 4, 1, {{"groups", 2}})},
+                                {"up", nn::ConvTranspose2d(4, 6, 2, {{"groups", 2}})}});
+  spread(*module);
+  const std::vector<fx::Value> inputs = {random_input({1, 3, 8, 8})};
+  run_and_compare(*module, {"equalize_layers"}, inputs, kTolerance);
+  const at::Tensor first = module->find_tensor("expand.weight")->abs().flatten(1).amax(1);
+  const at::Tensor second = module->find_tensor("depthwise.weight")->abs().flatten(1).amax(1);
+  EXPECT_TRUE(at::allclose(first, second, 1e-2));
+}
+
+// The weight in the middle ends where it began; its bias does not.
+TEST(EqualizeLayers, BiasesFollowEvenIfWeightsReturn) {
+  const auto module = model_of(
+      "%x = input()\n%a = self.one(%x)\n%b = self.two(%a)\n%c = self.three(%b)\nreturn %c",
+      {{"one", nn::Conv2d(1, 1, 1)}, {"two", nn::Conv2d(1, 1, 1)}, {"three", nn::Conv2d(1, 1, 1)}});
+  {
+    const at::NoGradGuard no_gradients;
+    const auto fill = [&](const char* path, double value) {
+      at::Tensor tensor = *module->find_tensor(path);
+      tensor.fill_(value);
+    };
+    for (const char* path : {"one.bias", "three.bias"}) fill(path, 0);
+    fill("one.weight", 4);
+    fill("two.weight", 2);
+    fill("three.weight", 1);
+    fill("two.bias", 1);
+  }
+  run_and_compare(*module, {"equalize_layers"}, {random_input({1, 1, 2, 2})}, kTolerance);
+}
+
+// Nothing to gain: then nothing is touched, not even the limit of the relu6.
+TEST(EqualizeLayers, EqualLayersStay) {
+  const auto module =
+      model_of("%x = input()\n%a = self.one(%x)\n%b = self.act(%a)\n%c = self.two(%b)\nreturn %c",
+               {{"one", nn::Conv2d(1, 1, 1)}, {"act", nn::ReLU6()}, {"two", nn::Conv2d(1, 1, 1)}});
+  const at::NoGradGuard no_gradients;
+  at::Tensor one = *module->find_tensor("one.weight"), two = *module->find_tensor("two.weight");
+  one.fill_(1);
+  two.fill_(1.0005);
+  EXPECT_TRUE(run_selected(*module, {"equalize_layers"}).changes.empty());
+}
+
+TEST(EqualizeLayers, WhatOthersReadStays) {
+  const auto check = [](const std::string& text) {
+    const auto module =
+        model_of(text, {{"one", nn::Conv2d(4, 4, 1)}, {"two", nn::Conv2d(4, 4, 1)}});
+    spread(*module);
+    EXPECT_TRUE(run_selected(*module, {"equalize_layers"}).changes.empty());
+  };
+  check("%x = input()\n%a = self.one(%x)\n%b = self.two(%a)\n%c = torch.add(%a, %b)\nreturn %c");
+  check("%x = input()\n%a = self.one(%x)\n%b = torch.sigmoid(%a)\n%c = self.two(%b)\nreturn %c");
+  check("%x = input()\n%a = self.one(%x)\n%b = self.one(%a)\n%c = self.one(%b)\nreturn %c");
+}
+
+TEST(EqualizeLayers, ChannelsThatAreOffStay) {
+  const auto module = model_of("%x = input()\n%a = self.one(%x)\n%b = self.two(%a)\nreturn %b",
+                               {{"one", nn::Conv2d(3, 4, 1)}, {"two", nn::Conv2d(4, 2, 1)}});
+  spread(*module);
+  {
+    const at::NoGradGuard no_gradients;
+    module->find_tensor("one.weight")->select(0, 1).zero_();
+    module->find_tensor("two.weight")->select(1, 2).zero_();
+  }
+  run_and_compare(*module, {"equalize_layers"}, {random_input({1, 3, 4, 4})}, kTolerance);
+  EXPECT_TRUE(module->find_tensor("one.weight")->isfinite().all().item<bool>());
+}
+
+}  // namespace
+}  // namespace sparsebit::passes::equalize_layers_test

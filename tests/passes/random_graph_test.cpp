@@ -1,0 +1,419 @@
+// Random models made of what passes look for, and of what must keep them away: the outputs have to
+// stay what they are.
+
+#include "passes/pass_case.h"
+
+#include "sparsebit/fx/interpreter.h"
+#include "sparsebit/fx/lint.h"
+#include "sparsebit/nn/layers.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <random>
+
+namespace sparsebit::passes::random_graph_test {
+namespace {
+
+using fx::List;
+using fx::Node;
+using fx::Value;
+
+/// A network of tensors [2, channels, 4, 4]. Each step takes some that are there and adds one.
+class RandomModel {
+ public:
+  explicit RandomModel(uint32_t seed) : engine_(seed), graph_(std::make_unique<fx::Graph>()) {}
+
+  std::unique_ptr<fx::GraphModule> make() {
+    holder_ = std::make_unique<fx::Module>("Model", fx::Schema());
+    add(graph_->placeholder("x"), 4);
+    const size_t steps = 3 + pick(10);
+    for (size_t i = 0; i < steps; ++i) add_step();
+    std::vector<Value> results;
+    for (size_t i = 0; i < 1 + pick(3); ++i) results.emplace_back(*pool_[pick(pool_.size())].node);
+    results.emplace_back(*pool_.back().node);
+    graph_->output(fx::Tuple(results));
+    auto module = std::make_unique<fx::GraphModule>(*holder_, std::move(graph_), "Model");
+    test::randomize(*module, engine_());
+    module->to(at::kDouble);
+    module->eval();
+    return module;
+  }
+
+ private:
+  struct Entry {
+    Node* node;
+    int64_t channels;
+  };
+
+  // --- helpers ----------------------------------------------------------------------------------
+
+  size_t pick(size_t count) { return engine_() % count; }
+  bool maybe() { return pick(2) == 0; }
+  Entry any() { return pool_[pick(pool_.size())]; }
+  /// One of as many channels as the other, perhaps the same.
+  Entry like(const Entry& other) {
+    for (int i = 0; i < 8; ++i) {
+      const Entry entry = any();
+      if (entry.channels == other.channels) return entry;
+    }
+    return other;
+  }
+  void add(Node& node, int64_t channels) { pool_.push_back({&node, channels}); }
+
+  std::string new_name(const char* what) { return what + std::to_string(count_++); }
+  Node& call(const char* target, std::vector<Value> args, fx::Kwargs kwargs = {}) {
+    return graph_->call_function(target, std::move(args), std::move(kwargs));
+  }
+  Node& module(const char* what, fx::ModulePtr child, const Value& x) {
+    const std::string name = new_name(what);
+    holder_->add_module(name, std::move(child));
+    return graph_->call_module(name, {x});
+  }
+  Node& constant(const std::vector<int64_t>& shape) {
+    const std::string name = new_name("constant");
+    if (maybe()) {
+      holder_->add_buffer(name, at::ones(shape));
+    } else {
+      holder_->add_parameter(name, at::ones(shape));
+    }
+    return graph_->get_attr(name);
+  }
+  /// The binary operator with its operands in either order.
+  Node& commuted(const char* target, const Value& a, const Value& b) {
+    return maybe() ? call(target, {a, b}) : call(target, {b, a});
+  }
+
+  // --- steps ------------------------------------------------------------------------------------
+
+  void add_step() {
+    switch (pick(20)) {
+      case 0:
+      case 1:
+        return convolution();
+      case 2:
+        return convolution_and_norm();
+      case 3:
+        return norm_and_convolution();
+      case 4:
+      case 5:
+        return activation();
+      case 6:
+        return arithmetic();
+      case 7:
+        return in_place();
+      case 8:
+        return write_to_view();
+      case 9:
+        return transposes();
+      case 10:
+        return reshapes();
+      case 11:
+        return pad_and_convolution();
+      case 12:
+        return concatenation();
+      case 13:
+        return nothing();
+      case 14:
+        return decomposed_activation();
+      case 15:
+        return decomposed_layer_norm();
+      case 16:
+        return decomposed_attention();
+      case 17:
+        return product_with_matrix();
+      case 18:
+        return parts_and_sizes();
+      default:
+        return twice_the_same();
+    }
+  }
+
+  fx::ModulePtr random_convolution(int64_t in, int64_t out, int64_t kernel, int64_t padding) {
+    const int64_t groups = in == out && pick(3) == 0 ? in : (maybe() ? 2 : 1);
+    return nn::Conv2d(in, out, kernel,
+                      {{"padding", padding}, {"groups", groups}, {"bias", maybe()}});
+  }
+
+  void convolution() {
+    const Entry x = any();
+    const int64_t out = maybe() ? 2 : 4;
+    if (pick(4) == 0) {
+      const fx::ModulePtr layer =
+          nn::ConvTranspose2d(x.channels, out, 3, {{"padding", 1}, {"groups", maybe() ? 1 : 2}});
+      return add(module("up", layer, *x.node), out);
+    }
+    const int64_t kernel = maybe() ? 1 : 3;
+    Node& y = module("conv", random_convolution(x.channels, out, kernel, kernel / 2), *x.node);
+    add(y, out);
+    if (pick(4) == 0) {  // the same layer again
+      const Entry other = like(x);
+      add(graph_->call_module(y.target(), {*other.node}), out);
+    }
+  }
+
+  fx::ModulePtr random_norm(int64_t channels) {
+    return nn::BatchNorm2d(channels, {{"affine", pick(4) != 0}});
+  }
+
+  void convolution_and_norm() {
+    convolution();
+    const Entry x = pool_.back();
+    if (maybe()) pool_.pop_back();  // mostly nobody else reads it
+    Node& y = module("bn", random_norm(x.channels), *x.node);
+    add(y, x.channels);
+    if (maybe()) add(module("act", nn::ReLU({{"inplace", maybe()}}), y), x.channels);
+  }
+
+  void norm_and_convolution() {
+    const Entry x = any();
+    Node& y = module("bn", random_norm(x.channels), *x.node);
+    if (pick(4) == 0) add(y, x.channels);
+    const int64_t kernel = maybe() ? 1 : 3;
+    add(module("conv", random_convolution(x.channels, 4, kernel, kernel / 2), y), 4);
+  }
+
+  void activation() {
+    const Entry x = any();
+    const auto make = [&]() -> Node& {
+      switch (pick(8)) {
+        case 0:
+          return module("act", nn::ReLU6(), *x.node);
+        case 1:
+          return module("act", nn::PReLU({{"num_parameters", maybe() ? 1 : x.channels}}), *x.node);
+        case 2:
+          return call("torch.nn.functional.leaky_relu", {*x.node, 0.1});
+        case 3:
+          return call("torch.sigmoid", {*x.node});
+        case 4:
+          return call("torch.tanh", {*x.node});
+        case 5:
+          return call("torch.nn.functional.gelu", {*x.node});
+        case 6:
+          return call("torch.nn.functional.hardswish", {*x.node});
+        default:
+          return graph_->call_method("relu", {*x.node});
+      }
+    };
+    add(make(), x.channels);
+  }
+
+  void arithmetic() {
+    const Entry x = any();
+    const std::vector<Value> others = {*like(x).node, 0, 1, 2.5, 1.0, constant({x.channels, 1, 1})};
+    const char* targets[] = {"torch.add", "torch.mul", "torch.sub", "operator.add", "operator.mul"};
+    add(call(targets[pick(5)], {*x.node, others[pick(others.size())]}), x.channels);
+  }
+
+  /// Mostly, the written value is read through the result only.
+  void in_place() {
+    const Entry x = any();
+    Node& y = call("torch.neg", {*x.node});
+    if (pick(3) == 0) add(y, x.channels);
+    const auto write = [&]() -> Node& {
+      switch (pick(4)) {
+        case 0:
+          return graph_->call_method("add_", {y, 1.5});
+        case 1:
+          return call("operator.iadd", {y, *like(x).node});
+        case 2:
+          return module("act", nn::ReLU({{"inplace", true}}), y);
+        default:
+          return call("torch.nn.functional.silu", {y}, {{"inplace", true}});
+      }
+    };
+    add(write(), x.channels);
+  }
+
+  void write_to_view() {
+    const Entry x = any();
+    Node& y = call("torch.abs", {*x.node});
+    Node& before = call("torch.neg", {y});
+    Node& view = maybe() ? graph_->call_method("view", {y, -1})
+                         : call("torch.permute", {y, List({1, 0, 3, 2})});
+    graph_->call_method("mul_", {view, 2.0});
+    add(y, x.channels);
+    if (maybe()) add(before, x.channels);
+  }
+
+  void transposes() {
+    const Entry x = any();
+    const std::vector<std::vector<int64_t>> orders = {
+        {0, 2, 3, 1}, {0, 3, 1, 2}, {1, 0, 3, 2}, {0, 1, 2, 3}, {3, 2, 1, 0}};
+    const std::vector<int64_t> order = orders[pick(orders.size())];
+    std::vector<int64_t> back(4);
+    for (size_t i = 0; i < 4; ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+    const bool exchange = maybe();
+    Node* y = &call("torch.permute", {*x.node, order});
+    if (exchange) y = &call("torch.transpose", {*y, -1, 1});
+    if (pick(3) == 0) y = &call("torch.tanh", {*y});
+    if (exchange) y = &call("torch.transpose", {*y, 1, 3});
+    add(call("torch.permute", {*y, back}), x.channels);
+  }
+
+  void reshapes() {
+    const Entry x = any();
+    Node& flat = maybe() ? call("torch.flatten", {*x.node, 1})
+                         : call("torch.reshape", {*x.node, List({2, -1})});
+    Node& middle =
+        maybe() ? call("torch.unsqueeze", {flat, 1}) : call("torch.reshape", {flat, List({8, -1})});
+    if (pick(4) == 0) add(call("torch.reshape", {middle, List({2, x.channels, 4, 4})}), x.channels);
+    add(call("torch.reshape",
+             {call("torch.reshape", {middle, List({-1, 4})}), List({2, x.channels, 4, 4})}),
+        x.channels);
+  }
+
+  void pad_and_convolution() {
+    const Entry x = any();
+    Node& padded = call("torch.nn.functional.pad", {*x.node, List({1, 1, 1, 1})},
+                        maybe() ? fx::Kwargs{} : fx::Kwargs{{"value", maybe() ? 0.0 : 1.0}});
+    add(module("conv", random_convolution(x.channels, 4, 3, 0), padded), 4);
+  }
+
+  void concatenation() {
+    const Entry x = any(), y = any();
+    if (pick(4) == 0) return add(call("torch.cat", {List({*x.node}), 1}), x.channels);
+    Node& both = call("torch.cat", {List({*x.node, *y.node}), 1});
+    add(module("conv", nn::Conv2d(x.channels + y.channels, 2, 1), both), 2);
+  }
+
+  void nothing() {
+    const Entry x = any();
+    switch (pick(3)) {
+      case 0:
+        return add(module("id", nn::Identity(), *x.node), x.channels);
+      case 1:
+        return add(module("drop", nn::Dropout(0.5, {{"inplace", maybe()}}), *x.node), x.channels);
+      default:
+        return add(call("torch.nn.functional.pad", {*x.node, List({0, 0})}), x.channels);
+    }
+  }
+
+  void decomposed_activation() {
+    const Entry x = any();
+    switch (pick(3)) {
+      case 0: {
+        Node& gate = call("torch.sigmoid", {*x.node});
+        if (pick(3) == 0) add(gate, x.channels);
+        return add(commuted("torch.mul", *x.node, gate), x.channels);
+      }
+      case 1: {
+        Node& sum = commuted("torch.add", *x.node, maybe() ? 3 : 2);
+        Node& clipped = call("torch.clamp", {sum, 0, 6});
+        Node& scaled = call("torch.div", {clipped, 6});
+        return add(maybe() ? scaled : commuted("torch.mul", *x.node, scaled), x.channels);
+      }
+      default: {
+        Node& erf = call("torch.erf", {call("torch.div", {*x.node, std::sqrt(2.0)})});
+        Node& bracket = commuted("torch.add", erf, pick(4) == 0 ? 2 : 1);
+        Node& product = commuted("torch.mul", *x.node, bracket);
+        return add(commuted("torch.mul", product, 0.5), x.channels);
+      }
+    }
+  }
+
+  void decomposed_layer_norm() {
+    const Entry x = any();
+    const int64_t axis = maybe() ? -1 : 3;
+    Node& centred = call("torch.sub", {*x.node, call("torch.mean", {*x.node, List({axis}), true})});
+    Node& square =
+        maybe() ? call("torch.pow", {centred, 2}) : call("torch.mul", {centred, centred});
+    Node& variance = call("torch.mean", {square, List({pick(5) == 0 ? 2 : axis}), true});
+    Node& root = call("torch.sqrt", {call("torch.add", {variance, 1e-5})});
+    Node& normal = call("torch.div", {centred, root});
+    Node& scaled = commuted("torch.mul", normal, constant({4}));
+    add(commuted("torch.add", scaled, constant({4})), x.channels);
+  }
+
+  void decomposed_attention() {
+    const Entry x = any();
+    Node& flat = call("torch.flatten", {*x.node, 2});
+    Node& key = maybe() ? call("torch.transpose", {flat, -2, -1})
+                        : call("torch.permute", {flat, List({0, 2, 1})});
+    Node* scores = &call("torch.matmul", {maybe() ? flat : call("torch.mul", {flat, 0.25}), key});
+    if (maybe()) scores = &call("torch.div", {*scores, 4.0});
+    if (maybe()) scores = &call("torch.add", {*scores, constant({x.channels, x.channels})});
+    Node& weights = call("torch.softmax", {*scores, maybe() ? -1 : 1});
+    Node& result = call("torch.matmul", {weights, flat});
+    add(call("torch.reshape", {result, List({2, x.channels, 4, 4})}), x.channels);
+  }
+
+  void product_with_matrix() {
+    const Entry x = any();
+    Node* matrix = &constant({4, 4});
+    if (maybe()) matrix = &graph_->call_method("t", {*matrix});
+    Node& product = call("torch.matmul", {*x.node, *matrix});
+    if (maybe()) return add(product, x.channels);
+    add(commuted("torch.add", product, constant({4})), x.channels);
+  }
+
+  void parts_and_sizes() {
+    const Entry x = any();
+    if (maybe()) {
+      const int64_t axis = static_cast<int64_t>(pick(4)) - 2;
+      Node& part = call("operator.getitem", {call("torch.unbind", {*x.node}, {{"dim", axis}}), 0});
+      return add(call("torch.add", {*x.node, call("torch.unsqueeze", {part, axis})}), x.channels);
+    }
+    Node& shape = call("getattr", {*x.node, "shape"});
+    Node& batch = call("operator.getitem", {shape, 0});
+    Node& flat = call("torch.reshape", {*x.node, List({batch, -1})});
+    add(call("torch.reshape", {flat, List({batch, x.channels, 4, 4})}), x.channels);
+  }
+
+  void twice_the_same() {
+    const Entry x = any();
+    const char* target = maybe() ? "torch.tanh" : "torch.abs";
+    Node &a = call(target, {*x.node}), &b = call(target, {*x.node});
+    add(call("torch.mul", {a, b}), x.channels);
+    if (maybe()) graph_->call_method("add_", {maybe() ? a : b, 1.0});
+    if (maybe()) add(a, x.channels);
+  }
+
+  std::mt19937 engine_;
+  std::unique_ptr<fx::Graph> graph_;
+  std::unique_ptr<fx::Module> holder_;
+  std::vector<Entry> pool_;
+  int count_ = 0;
+};
+
+/// Models in float64, so that nothing but a mistake makes a difference.
+constexpr double kTolerance = 1e-7;
+
+int number_of_graphs() {
+  const char* wish = std::getenv("SPARSEBIT_RANDOM_GRAPHS");
+  return wish ? std::atoi(wish) : 1000;
+}
+
+void check_one(uint32_t seed) {
+  const auto module = RandomModel(seed).make();
+  const auto again = module->clone_graph_module();
+  at::manual_seed(seed);
+  const std::vector<Value> inputs = {at::randn({2, 4, 4, 4}, at::kDouble)};
+  const std::string text = test::short_text(module->graph());
+  const std::vector<at::Tensor> before = test::outputs_of(*module, inputs);
+  const Schedule all{.stages = {Stage::Simplify, Stage::Fuse, Stage::Equalize}};
+  if (seed % 2 == 0) {
+    fx::record_shapes(*module, inputs);
+    fx::record_shapes(*again, inputs);
+  }
+  run_passes(*module, all);
+  ASSERT_NO_THROW(fx::lint(module->graph(), *module)) << text;
+  ASSERT_LE(test::difference(test::outputs_of(*module, inputs), before), kTolerance)
+      << text << "became\n"
+      << test::short_text(module->graph());
+  run_passes(*again, all);
+  ASSERT_EQ(test::short_text(again->graph()), test::short_text(module->graph()));
+  ASSERT_TRUE(run_passes(*module, all).changes.empty()) << test::short_text(module->graph());
+}
+
+TEST(RandomGraphs, GiveTheSameAfterAllPasses) {
+  for (int seed = 0; seed < number_of_graphs(); ++seed) {
+    SCOPED_TRACE(seed);
+    ASSERT_NO_FATAL_FAILURE(check_one(static_cast<uint32_t>(seed)));
+  }
+}
+
+}  // namespace
+}  // namespace sparsebit::passes::random_graph_test

@@ -1,0 +1,86 @@
+#include "passes/pass_case.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sparsebit::passes::recognize_layer_norm_test {
+namespace {
+
+using test::simplified;
+using test::Tensors;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(RecognizeLayerNorm, AsExportersWriteIt) {
+  for (const char* middle : {"%q = torch.pow(%d, 2.0)", "%q = torch.mul(%d, %d)"}) {
+    const std::string text = std::string(R"(
+      %x = input()
+      %m = torch.mean(%x, [1], True)
+      %d = torch.sub(%x, %m)
+      )") + middle + R"(
+      %v = torch.mean(%q, [-1], True)
+      %e = torch.add(%v, 1e-05)
+      %s = torch.sqrt(%e)
+      %n = torch.div(%d, %s)
+      %w = self.weight
+      %b = self.bias
+      %y = torch.mul(%n, %w)
+      %z = torch.add(%y, %b)
+      return %z)";
+    EXPECT_EQ(simplified("recognize_layer_norm", text, {},
+                         {{"weight", at::randn({4})}, {"bias", at::randn({4})}}),
+              "%x = input()\n%w = self.weight\n%b = self.bias\n"
+              "%layer_norm = torch.nn.functional.layer_norm(%x, [4], %w, %b, 1e-05)\n"
+              "return %layer_norm\n");
+  }
+}
+
+TEST(RecognizeLayerNorm, OtherAxesAndOtherReadersStay) {
+  const std::string text = R"(
+      %x = input()
+      %m = torch.mean(%x, [AXIS], True)
+      %d = torch.sub(%x, %m)
+      %q = torch.pow(%d, 2)
+      %v = torch.mean(%q, [AXIS], True)
+      %e = torch.add(%v, 1e-05)
+      %s = torch.sqrt(%e)
+      %n = torch.div(%d, %s)
+      %w = self.weight
+      %y = torch.mul(%n, %w)
+      %z = torch.add(%y, %w)
+      return RESULT)";
+  const auto with = [&](const std::string& axis, const std::string& result) {
+    std::string filled = text;
+    for (size_t at; (at = filled.find("AXIS")) != std::string::npos;) filled.replace(at, 4, axis);
+    return filled.replace(filled.find("RESULT"), 6, result);
+  };
+  const Tensors weight = {{"weight", at::randn({4})}};
+  EXPECT_THAT(simplified("recognize_layer_norm", with("-1", "%z"), {}, weight),
+              HasSubstr("layer_norm"));
+  EXPECT_THAT(simplified("recognize_layer_norm", with("0", "%z"), {}, weight),
+              Not(HasSubstr("layer_norm")));
+  EXPECT_THAT(simplified("recognize_layer_norm", with("-1", "(%z, %v)"), {}, weight),
+              Not(HasSubstr("layer_norm")));
+}
+
+TEST(RecognizeLayerNorm, OneWeightForAllIsNoRow) {
+  const std::string text = R"(
+      %x = input()
+      %m = torch.mean(%x, [-1], True)
+      %d = torch.sub(%x, %m)
+      %q = torch.pow(%d, 2)
+      %v = torch.mean(%q, [-1], True)
+      %e = torch.add(%v, 1e-05)
+      %s = torch.sqrt(%e)
+      %n = torch.div(%d, %s)
+      %w = self.weight
+      %y = torch.mul(%n, %w)
+      %z = torch.add(%y, %w)
+      return %z)";
+  EXPECT_THAT(simplified("recognize_layer_norm", text, {}, {{"weight", at::randn({1})}}),
+              Not(HasSubstr("layer_norm")));
+}
+
+}  // namespace
+}  // namespace sparsebit::passes::recognize_layer_norm_test
