@@ -5,6 +5,7 @@
 #include "cli/model_signature.h"
 #include "cli/model_source.h"
 #include "cli/model_summary.h"
+#include "cli/pass_options.h"
 #include "cli/usage_error.h"
 
 #include "sparsebit/core/log.h"
@@ -19,6 +20,7 @@
 
 #include <map>
 #include <memory>
+#include <sstream>
 
 namespace sparsebit::cli {
 namespace {
@@ -36,6 +38,7 @@ struct InspectOptions {
   bool json = false;
   std::vector<std::string> skip;
   InputOptions inputs;
+  PassOptions passes;
   CommonOptions common;
 };
 
@@ -88,6 +91,22 @@ std::string render(const fx::GraphModule& module, const std::optional<fx::Value>
   return fx::to_table(module) + summary(module) + signature_as_text(inputs, outputs);
 }
 
+/// The graph and what passes did to it, in a form that whoever reads the graph skips.
+std::string with_changes(const std::string& graph, const std::vector<passes::Change>& changes,
+                         Format format) {
+  if (format == Format::Json) {
+    nlohmann::ordered_json object = nlohmann::ordered_json::parse(graph);
+    object["passes"] = nlohmann::ordered_json::parse(changes_as_json(changes));
+    return object.dump(2) + "\n";
+  }
+  const char* comment = format == Format::Fx ? "# " : format == Format::Mermaid ? "%% " : "  ";
+  std::string text = graph;
+  if (format == Format::Table) text += fmt::format("\npasses: {} changes\n", changes.size());
+  std::istringstream lines(changes_as_text(changes));
+  for (std::string line; std::getline(lines, line);) text += comment + line + "\n";
+  return text;
+}
+
 /// Runs the model once for shapes and gives what it gave. An unknown operator is carried and
 /// listed, and sizes that are open stay open: then the shapes are those the file tells.
 std::optional<fx::Value> add_shapes(LoadedModel& model, uint64_t seed) {
@@ -105,6 +124,7 @@ std::optional<fx::Value> add_shapes(LoadedModel& model, uint64_t seed) {
 
 void inspect(const InspectOptions& options, std::ostream& out) {
   apply(options.common);
+  check_pass_options(options.passes);
   const Format format = chosen_format(options);
   if (options.model == kZooList) {
     out << list_zoo(format);
@@ -117,7 +137,18 @@ void inspect(const InspectOptions& options, std::ostream& out) {
   LoadedModel model = load_model(options.model, model_options);
   apply_shapes(model, options.inputs, model_options.shapes);
   const std::optional<fx::Value> result = add_shapes(model, options.common.seed);
-  out << render(*model.module, result, format);
+  if (!options.passes.any()) {
+    out << render(*model.module, result, format);
+    return;
+  }
+  model.module->eval();
+  const passes::PassReport report = run_passes(*model.module, options.passes);
+  const std::vector<passes::Change> changes = chosen_changes(report, *model.module, options.passes);
+  if (!options.passes.list) {
+    out << with_changes(render(*model.module, result, format), changes, format);
+  } else {
+    out << (format == Format::Json ? changes_as_json(changes) : changes_as_text(changes));
+  }
 }
 
 }  // namespace
@@ -132,12 +163,15 @@ void add_inspect_command(CLI::App& app, std::ostream& out) {
   cmd->add_flag("--json", options->json, "Same as --format json");
   add_skip_option(*cmd, options->skip);
   add_shape_option(*cmd, options->inputs);
+  add_pass_options(*cmd, options->passes);
   add_common_options(*cmd, options->common);
   cmd->footer(
       "Examples:\n"
       "  sparsebit inspect zoo:resnet18\n"
       "  sparsebit inspect zoo:resnet18 --format fx --skip 'layer1*'\n"
       "  sparsebit inspect model.onnx --shape x=1x3x224x224\n"
+      "  sparsebit inspect model.onnx --simplify --fuse\n"
+      "  sparsebit inspect model.onnx --simplify --fuse --passes --node conv1\n"
       "  sparsebit inspect zoo:list");
   cmd->callback([options, &out] { inspect(*options, out); });
 }

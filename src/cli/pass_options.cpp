@@ -1,0 +1,126 @@
+#include "cli/pass_options.h"
+
+#include "cli/usage_error.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/near_match.h"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace sparsebit::cli {
+
+void add_pass_options(CLI::App& command, PassOptions& options) {
+  command.add_flag("--simplify", options.simplify,
+                   "The same network in fewer steps: no dropout, constants folded, layers "
+                   "recognized");
+  command.add_flag("--fuse", options.fuse, "Batch norms folded into the layers next to them");
+  command.add_flag("--equalize", options.equalize,
+                   "Channels of neighbouring layers scaled to equal ranges");
+  command.add_option("--without", options.without, "A pass that is not to run (repeatable)")
+      ->allow_extra_args(false);
+  command.add_flag("--passes", options.list, "Show what the passes did instead of the graph");
+  command
+      .add_option("--node", options.nodes,
+                  "With --passes: only what led to the node of this name (repeatable)")
+      ->allow_extra_args(false);
+}
+
+namespace {
+
+std::string option_of(passes::Stage stage) {
+  switch (stage) {
+    case passes::Stage::Simplify:
+      return "--simplify";
+    case passes::Stage::Fuse:
+      return "--fuse";
+    case passes::Stage::Equalize:
+      return "--equalize";
+  }
+  return "";
+}
+
+bool runs(const PassOptions& options, passes::Stage stage) {
+  switch (stage) {
+    case passes::Stage::Simplify:
+      return options.simplify;
+    case passes::Stage::Fuse:
+      return options.fuse;
+    case passes::Stage::Equalize:
+      return options.equalize;
+  }
+  return false;
+}
+
+constexpr auto kStages = {passes::Stage::Simplify, passes::Stage::Fuse, passes::Stage::Equalize};
+
+/// A pass that would not run anyway is more likely a slip than a wish.
+void check_without(const std::string& name, const PassOptions& options) {
+  const std::vector<std::string> known = passes::passes().names();
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
+    const std::string near = did_you_mean(name, known);
+    throw UsageError("--without " + name + ": there is no such pass" +
+                     (near.empty() ? fmt::format("; there are {}", fmt::join(known, ", ")) : near));
+  }
+  const passes::Stage stage = passes::passes().get(name).stage;
+  if (!runs(options, stage)) {
+    throw UsageError("--without " + name + ": this pass does not run without " + option_of(stage));
+  }
+}
+
+}  // namespace
+
+void check_pass_options(const PassOptions& options) {
+  if (!options.nodes.empty() && !options.list) throw UsageError("--node needs --passes");
+  if (!options.any() && (options.list || !options.without.empty())) {
+    throw UsageError(fmt::format("{} needs --simplify, --fuse or --equalize",
+                                 options.list ? "--passes" : "--without"));
+  }
+  for (const std::string& name : options.without) check_without(name, options);
+}
+
+passes::PassReport run_passes(fx::GraphModule& module, const PassOptions& options) {
+  passes::Schedule schedule{.stages = {}};
+  for (const passes::Stage stage : kStages) {
+    if (runs(options, stage)) schedule.stages.push_back(stage);
+  }
+  for (const std::string& name : options.without) schedule.switches[name] = false;
+  return passes::run_passes(module, schedule);
+}
+
+std::vector<passes::Change> chosen_changes(const passes::PassReport& report,
+                                           const fx::GraphModule& module,
+                                           const PassOptions& options) {
+  if (options.nodes.empty()) return report.changes;
+  std::vector<std::string> known;
+  for (const fx::Node& node : module.graph().nodes()) known.push_back(node.name());
+  for (const std::string& name : options.nodes) {
+    SPARSEBIT_CHECK(module.graph().find(name), InvalidArgument, "--node ", name,
+                    ": the graph has no such node now", did_you_mean(name, known));
+  }
+  return report.history_of(options.nodes);
+}
+
+std::string changes_as_text(const std::vector<passes::Change>& changes) {
+  size_t width = 0;
+  for (const passes::Change& change : changes) width = std::max(width, change.pass.size());
+  std::string text;
+  for (const passes::Change& change : changes) {
+    text += fmt::format("{:<{}}  {} -> {}\n", change.pass, width, fmt::join(change.before, ", "),
+                        fmt::join(change.after, ", "));
+  }
+  return text;
+}
+
+std::string changes_as_json(const std::vector<passes::Change>& changes) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const passes::Change& change : changes) {
+    list.push_back({{"pass", change.pass}, {"before", change.before}, {"after", change.after}});
+  }
+  return list.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace sparsebit::cli

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "sparsebit/passes/runner.h"
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace sparsebit::cli {
+
+/// Options with which a user asks for passes.
+struct PassOptions {
+  bool simplify = false;
+  bool fuse = false;
+  bool equalize = false;
+  std::vector<std::string> without = {};  ///< names of passes that are not to run
+  bool list = false;                      ///< the changes instead of the graph
+  std::vector<std::string> nodes = {};    ///< only those changes that led to these nodes
+
+  bool any() const { return simplify || fuse || equalize; }
+};
+
+/// Declares --simplify, --fuse, --equalize, --without, --passes and --node.
+void add_pass_options(CLI::App& command, PassOptions& options);
+
+/// Throws UsageError for options that do not go together or name no pass.
+void check_pass_options(const PassOptions& options);
+
+passes::PassReport run_passes(fx::GraphModule& module, const PassOptions& options);
+
+/// The changes to show. Throws InvalidArgument when the graph has no node of a name asked for.
+std::vector<passes::Change> chosen_changes(const passes::PassReport& report,
+                                           const fx::GraphModule& module,
+                                           const PassOptions& options);
+
+/// `fuse_bn  conv1, bn1 -> conv1`, a line per change.
+std::string changes_as_text(const std::vector<passes::Change>& changes);
+
+/// A list of objects with `pass`, `before` and `after`.
+std::string changes_as_json(const std::vector<passes::Change>& changes);
+
+}  // namespace sparsebit::cli
