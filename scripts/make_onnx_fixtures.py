@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes tests/export/fixtures: torchvision's architectures, as small as they can be, as ONNX files.
+"""Makes tests/export/fixtures: torchvision's architectures and a BERT, as small as they can be, as
+ONNX files.
 
 usage: make_onnx_fixtures.py [FOLDER]
 
@@ -44,6 +45,50 @@ class Pyramid(torch.nn.Module):
         return [merged["large"], merged["small"]]
 
 
+class BertLayer(torch.nn.Module):
+    """Attention as BERT's authors wrote it: heads by view and permute, the mask added to scores."""
+
+    def __init__(self, size, heads):
+        super().__init__()
+        self.heads = heads
+        self.query, self.key, self.value = (torch.nn.Linear(size, size) for _ in range(3))
+        self.attended, self.widen, self.narrow = (
+            torch.nn.Linear(*sizes) for sizes in ((size, size), (size, 2 * size), (2 * size, size)))
+        self.norm1 = torch.nn.LayerNorm(size, eps=1e-12)
+        self.norm2 = torch.nn.LayerNorm(size, eps=1e-12)
+        self.dropout = torch.nn.Dropout(0.1)
+
+    def split(self, x):
+        return x.view(x.size(0), x.size(1), self.heads, -1).permute(0, 2, 1, 3)
+
+    def forward(self, x, mask):
+        query, key, value = self.split(self.query(x)), self.split(self.key(x)), self.split(self.value(x))
+        scores = query @ key.transpose(-1, -2) / query.size(-1) ** 0.5 + mask
+        context = self.dropout(scores.softmax(-1)) @ value
+        context = context.permute(0, 2, 1, 3).contiguous().view(x.shape)
+        x = self.norm1(x + self.dropout(self.attended(context)))
+        return self.norm2(x + self.dropout(self.narrow(torch.nn.functional.gelu(self.widen(x)))))
+
+
+class Bert(torch.nn.Module):
+    """Token 0 is padding, which nobody attends to."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = torch.nn.Embedding(20, 8)
+        self.positions = torch.nn.Embedding(6, 8)
+        self.norm = torch.nn.LayerNorm(8, eps=1e-12)
+        self.layers = torch.nn.ModuleList(BertLayer(8, 2) for _ in range(2))
+        self.pooler = torch.nn.Linear(8, 8)
+
+    def forward(self, ids):
+        mask = (1 - (ids != 0).float())[:, None, None, :] * -10000.0
+        x = self.norm(self.words(ids) + self.positions(torch.arange(ids.size(1))))
+        for layer in self.layers:
+            x = layer(x, mask)
+        return torch.tanh(self.pooler(x[:, 0]))
+
+
 def mobilenet_v3():
     block = functools.partial(mobilenetv3.InvertedResidualConfig, width_mult=1.0)
     settings = [block(8, 3, 16, 8, True, "RE", 1, 1), block(8, 5, 16, 8, True, "HS", 2, 1)]
@@ -69,6 +114,7 @@ MODELS = {
         [4, 4], 8, [2], [2], [2, 2], num_classes=5), 16),
     "vit": (lambda: models.VisionTransformer(16, 8, 2, 2, 8, 16, num_classes=5), 16),
     "pyramid": (Pyramid, 16),
+    "bert": (Bert, None),
 }
 
 
@@ -90,7 +136,7 @@ def write(name: str, folder: pathlib.Path) -> None:
     torch.manual_seed(0)
     model = make().eval()
     settle(model)
-    x = torch.randn(2, 3, size, size)
+    x = torch.randn(2, 3, size, size) if size else torch.tensor([[5, 7, 1, 19, 2, 3], [4, 9, 8, 0, 0, 0]])
     with torch.no_grad():
         results = model(x)
     results = results if isinstance(results, list) else [results]

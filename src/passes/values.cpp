@@ -47,6 +47,33 @@ std::optional<int64_t> rank_of_node(const fx::Node& node, const Rewriter& rewrit
                                   : std::nullopt;
 }
 
+/// Operators that take floating numbers only, and give them.
+constexpr std::array kFloatGivers = {
+    "conv1d",     "conv2d",     "conv3d",     "conv_transpose1d", "conv_transpose2d",
+    "linear",     "batch_norm", "layer_norm", "conv_transpose3d", "group_norm",
+    "gelu",       "silu",       "hardswish",  "hardsigmoid",      "softmax",
+    "leaky_relu", "elu",        "prelu",      "sigmoid",          "tanh"};
+
+/// Operators that give the type of their first input, or of a larger one.
+constexpr std::array kTypeKeepers = {
+    "relu",    "relu6",   "hardtanh",  "dropout",    "identity",   "add",
+    "sub",     "mul",     "div",       "neg",        "abs",        "clamp",
+    "reshape", "view",    "flatten",   "permute",    "transpose",  "squeeze",
+    "pad",     "getitem", "unsqueeze", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d"};
+
+bool gives_floats(const fx::Node& node, const Rewriter& rewriter, int steps_left) {
+  if (const auto& info = node.tensor_info()) return at::isFloatingType(info->dtype);
+  const bool is_known = steps_left > 0 && rewriter.index().contains(node);
+  const auto& call = is_known ? rewriter.index().view(node).call : std::nullopt;
+  if (!call) return false;
+  const auto is_among = [&](const auto& names) {
+    return std::find(names.begin(), names.end(), call->op->name) != names.end();
+  };
+  const fx::Value& input = call->args.values().front();
+  return is_among(kFloatGivers) || (is_among(kTypeKeepers) && input.is_node() &&
+                                    gives_floats(input.node(), rewriter, steps_left - 1));
+}
+
 bool is_close(double found, double expected) {
   constexpr double kFloat32Digits = 1e-6;
   return std::abs(found - expected) <= kFloat32Digits * std::abs(expected);
@@ -122,9 +149,10 @@ std::optional<at::ScalarType> type_of(const fx::Value& value, const Rewriter& re
   return value.node().tensor_info()->dtype;
 }
 
-bool is_known_integral(const fx::Value& value, const Rewriter& rewriter) {
-  const std::optional<at::ScalarType> type = type_of(value, rewriter);
-  return type && !at::isFloatingType(*type);
+bool is_known_float(const fx::Value& value, const Rewriter& rewriter) {
+  constexpr int kMostSteps = 8;
+  if (const auto type = type_of(value, rewriter)) return at::isFloatingType(*type);
+  return value.is_node() && gives_floats(value.node(), rewriter, kMostSteps);
 }
 
 // --- operators of two --------------------------------------------------------------------------

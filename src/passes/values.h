@@ -42,8 +42,9 @@ std::optional<int64_t> last_size_of(const fx::Value& value);
 /// The element type, if it was recorded.
 std::optional<at::ScalarType> type_of(const fx::Value& value, const Rewriter& rewriter);
 
-/// Whether the element type is known to be no floating one, which many operators refuse.
-bool is_known_integral(const fx::Value& value, const Rewriter& rewriter);
+/// Whether the elements are known to be floating numbers: recorded, or what the steps before give.
+/// Activations refuse integers, which arithmetic takes.
+bool is_known_float(const fx::Value& value, const Rewriter& rewriter);
 
 /// Whether add and sub have no factor, and div rounds nothing: a plain operator of two.
 bool is_plain(const NodeView& view);

@@ -12,6 +12,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <random>
 
 namespace sparsebit::passes::random_graph_test {
@@ -89,7 +90,7 @@ class RandomModel {
   // --- steps ------------------------------------------------------------------------------------
 
   void add_step() {
-    switch (pick(20)) {
+    switch (pick(27)) {
       case 0:
       case 1:
         return convolution();
@@ -126,6 +127,20 @@ class RandomModel {
         return product_with_matrix();
       case 18:
         return parts_and_sizes();
+      case 19:
+        return functions_with_weights();
+      case 20:
+        return state_that_is_written();
+      case 21:
+        return tensors_of_one_number();
+      case 22:
+        return squeezes();
+      case 23:
+        return integers();
+      case 24:
+        return rows();
+      case 25:
+        return chain_of_layers();
       default:
         return twice_the_same();
     }
@@ -362,6 +377,106 @@ class RandomModel {
     add(call("torch.reshape", {flat, List({batch, x.channels, 4, 4})}), x.channels);
   }
 
+  /// Layers as functions; sometimes two share their weight.
+  void functions_with_weights() {
+    const Entry x = any();
+    const auto conv = [&](const Entry& y, Node& weight) {
+      const int64_t dilation = maybe() ? 1 : 2;
+      add(call("torch.nn.functional.conv2d", {*y.node, weight, fx::None(), 1, dilation, dilation}),
+          x.channels);
+    };
+    switch (pick(3)) {
+      case 0: {
+        Node& weight = constant({x.channels, x.channels, 3, 3});
+        conv(x, weight);
+        if (maybe()) conv(like(x), weight);
+        return;
+      }
+      case 1:
+        return add(call("torch.nn.functional.linear", {*x.node, constant({4, 4}), constant({4})}),
+                   x.channels);
+      default: {
+        conv(x, constant({x.channels, x.channels, 3, 3}));
+        const Entry y = pool_.back();
+        const auto statistics = [&]() -> Node& { return constant({y.channels}); };
+        return add(call("torch.nn.functional.batch_norm", {*y.node, statistics(), statistics()}),
+                   y.channels);
+      }
+    }
+  }
+
+  /// The first run changes it, so the second gives something else; each model runs on a copy.
+  void state_that_is_written() {
+    const Entry x = any();
+    const std::string name = new_name("state");
+    holder_->add_buffer(name, at::ones({4}));
+    Node& read = graph_->get_attr(name);
+    Node& before = call("torch.mul", {read, 2.0});
+    Node& written = graph_->call_method("add_", {read, 1.0});
+    Node& again = maybe() ? graph_->get_attr(name) : written;
+    add(call("torch.add", {*x.node, maybe() ? call("torch.mul", {again, 2.0}) : before}),
+        x.channels);
+  }
+
+  void tensors_of_one_number() {
+    const Entry x = any();
+    const char* targets[] = {"torch.add", "torch.mul", "torch.sub", "torch.div"};
+    const std::vector<int64_t> shape = maybe() ? std::vector<int64_t>{} : std::vector<int64_t>{1};
+    Node& number = constant(shape);
+    Node& gate = call("torch.sigmoid", {call(targets[pick(4)], {*x.node, number})});
+    add(commuted("torch.mul", gate, maybe() ? *x.node : number), x.channels);
+  }
+
+  void squeezes() {
+    const Entry x = any();
+    const int64_t axis = static_cast<int64_t>(pick(4));
+    Node& wider = call("torch.unsqueeze", {*x.node, axis});
+    Node& narrower = call("torch.squeeze", {wider, axis});
+    if (maybe()) return add(narrower, x.channels);
+    Node& flat = call("torch.flatten", {wider});
+    add(graph_->call_method("view", {flat, 2, x.channels, 4, -1}), x.channels);
+  }
+
+  void integers() {
+    const Entry x = any();
+    Node& positive = call("torch.gt", {*x.node, 0});
+    Node* number = &graph_->call_method("to", {positive, at::kLong});
+    if (maybe()) number = &call("torch.mul", {*number, maybe() ? Value(1) : Value(1.0)});
+    if (maybe()) number = &call("torch.add", {*number, 0});
+    Node& product = commuted("torch.mul", *number, call("torch.sigmoid", {*number}));
+    add(call("torch.add", {*x.node, maybe() ? product : *number}), x.channels);
+  }
+
+  /// Linear layers and a batch norm on [2, features].
+  void rows() {
+    const Entry x = any();
+    Node* y = maybe() ? &call("torch.flatten", {*x.node, 1})
+                      : &call("torch.reshape", {*x.node, List({2, -1})});
+    if (maybe()) y = &module("bn", nn::BatchNorm1d(16 * x.channels), *y);
+    y = &module("fc", nn::Linear(16 * x.channels, 6), *y);
+    if (maybe()) y = &module("bn", nn::BatchNorm1d(6), *y);
+    if (maybe()) y = &module("act", nn::ReLU({{"inplace", maybe()}}), *y);
+    y = &module("fc", nn::Linear(6, 16 * x.channels, {{"bias", maybe()}}), *y);
+    add(call("torch.reshape", {*y, List({2, x.channels, 4, 4})}), x.channels);
+  }
+
+  /// What equalizing looks for.
+  void chain_of_layers() {
+    const Entry x = any();
+    Node* y = x.node;
+    int64_t channels = x.channels;
+    for (size_t i = 0; i < 2 + pick(2); ++i) {
+      const int64_t out = maybe() ? channels : 4;
+      y = &module("conv", random_convolution(channels, out, 3, 1), *y);
+      channels = out;
+      if (pick(4) == 0) continue;
+      const fx::ModulePtr acts[] = {nn::ReLU({{"inplace", true}}), nn::ReLU6(), nn::LeakyReLU(),
+                                    nn::PReLU({{"num_parameters", channels}}), nn::Sigmoid()};
+      y = &module("act", acts[pick(5)], *y);
+    }
+    add(*y, channels);
+  }
+
   void twice_the_same() {
     const Entry x = any();
     const char* target = maybe() ? "torch.tanh" : "torch.abs";
@@ -386,20 +501,23 @@ int number_of_graphs() {
   return wish ? std::atoi(wish) : 1000;
 }
 
-void check_one(uint32_t seed) {
+/// How often each pass changed something.
+using Counts = std::map<std::string, int>;
+
+void check_one(uint32_t seed, Counts& counts) {
   const auto module = RandomModel(seed).make();
-  const auto again = module->clone_graph_module();
+  const auto again = module->clone_graph_module(), original = module->clone_graph_module();
   at::manual_seed(seed);
   const std::vector<Value> inputs = {at::randn({2, 4, 4, 4}, at::kDouble)};
   const std::string text = test::short_text(module->graph());
-  const std::vector<at::Tensor> before = test::outputs_of(*module, inputs);
   const Schedule all{.stages = {Stage::Simplify, Stage::Fuse, Stage::Equalize}};
   if (seed % 2 == 0) {
-    fx::record_shapes(*module, inputs);
-    fx::record_shapes(*again, inputs);
+    for (const auto& some : {module.get(), again.get(), original.get()})
+      fx::record_shapes(*some, inputs);
   }
-  run_passes(*module, all);
+  for (const Change& change : run_passes(*module, all).changes) ++counts[change.pass];
   ASSERT_NO_THROW(fx::lint(module->graph(), *module)) << text;
+  const std::vector<at::Tensor> before = test::outputs_of(*original, inputs);
   ASSERT_LE(test::difference(test::outputs_of(*module, inputs), before), kTolerance)
       << text << "became\n"
       << test::short_text(module->graph());
@@ -409,10 +527,12 @@ void check_one(uint32_t seed) {
 }
 
 TEST(RandomGraphs, GiveTheSameAfterAllPasses) {
+  Counts counts;
   for (int seed = 0; seed < number_of_graphs(); ++seed) {
     SCOPED_TRACE(seed);
-    ASSERT_NO_FATAL_FAILURE(check_one(static_cast<uint32_t>(seed)));
+    ASSERT_NO_FATAL_FAILURE(check_one(static_cast<uint32_t>(seed), counts));
   }
+  for (const std::string& name : passes().names()) EXPECT_GT(counts[name], 0) << name;
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// All passes on models that were not made for them: torchvision's, exported by torch, and the zoo.
+// All passes on models that were not made for them: exported by torch (torchvision's and a BERT),
+// and the zoo.
 
 #include "passes/pass_case.h"
 
@@ -86,7 +87,13 @@ INSTANTIATE_TEST_SUITE_P(
                                  {"gelu", 2},
                                  {"softmax", 0},
                                  {"scaled_dot_product_attention", 2}}},
-                    Expectation{"pyramid", {{"batch_norm", 0}}}),
+                    Expectation{"pyramid", {{"batch_norm", 0}}},
+                    Expectation{"bert",
+                                {{"erf", 0},
+                                 {"layer_norm", 5},
+                                 {"gelu", 2},
+                                 {"softmax", 0},
+                                 {"scaled_dot_product_attention", 2}}}),
     [](const auto& info) { return std::string(info.param.name); });
 
 class Zoo : public testing::TestWithParam<std::string> {};

@@ -56,7 +56,7 @@ bool halves(const Match& match, const Rewriter& rewriter) {
 }
 
 Replacements by_gelu(const Match& match, Rewriter& rewriter, fx::Kwargs options) {
-  if (is_known_integral(match.node("x"), rewriter)) return {};
+  if (!is_known_float(match.node("x"), rewriter)) return {};
   fx::Node& gelu = rewriter.graph().call_function("torch.nn.functional.gelu", {match.node("x")},
                                                   std::move(options));
   return {{&match.node(halves_product(match) ? "half" : "product"), gelu}};

@@ -6,7 +6,7 @@ namespace {
 
 Replacements by_function(const NodeView& result, const char* name, const Match& match,
                          Rewriter& rewriter) {
-  if (is_known_integral(match.node("x"), rewriter)) return {};
+  if (!is_known_float(match.node("x"), rewriter)) return {};
   const std::string target = std::string("torch.nn.functional.") + name;
   return {{result.node, rewriter.graph().call_function(target, {match.node("x")})}};
 }

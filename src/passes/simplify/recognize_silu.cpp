@@ -5,7 +5,7 @@ namespace sparsebit::passes {
 namespace {
 
 Replacements by_silu(const Match& match, Rewriter& rewriter) {
-  if (is_known_integral(match.node("x"), rewriter)) return {};
+  if (!is_known_float(match.node("x"), rewriter)) return {};
   return {{&match.node("product"),
            rewriter.graph().call_function("torch.nn.functional.silu", {match.node("x")})}};
 }
