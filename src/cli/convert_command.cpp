@@ -4,6 +4,7 @@
 #include "cli/model_inputs.h"
 #include "cli/model_source.h"
 #include "cli/model_summary.h"
+#include "cli/pass_options.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/log.h"
@@ -28,6 +29,7 @@ struct ConvertOptions {
   int64_t opset = 13;
   InputOptions inputs;
   std::vector<std::string> dynamic;
+  PassOptions passes;
   bool json = false;
   CommonOptions common;
 };
@@ -50,20 +52,23 @@ Written read_back(const fs::path& path) {
   return written;
 }
 
-std::string report(const ConvertOptions& options, const fx::GraphModule& module) {
+std::string report(const ConvertOptions& options, const fx::GraphModule& module,
+                   const passes::PassReport& passes) {
   const Written written = read_back(options.output);
   const std::vector<std::string> carried = unknown_nodes(module);
   const int64_t parameters = count_parameters(module);
   if (options.json) {
-    return nlohmann::ordered_json{{"file", options.output},   {"nodes", written.nodes},
+    nlohmann::ordered_json object{{"file", options.output},   {"nodes", written.nodes},
                                   {"parameters", parameters}, {"opset", written.opset},
-                                  {"bytes", written.bytes},   {"carried", carried}}
-               .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
-           "\n";
+                                  {"bytes", written.bytes},   {"carried", carried}};
+    if (options.passes.any())
+      object["passes"] = nlohmann::ordered_json::parse(changes_as_json(passes.changes));
+    return object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   }
   std::string text = fmt::format("{}: {} nodes, {} parameters, opset {}, {:.2f} MB\n",
                                  options.output, written.nodes, in_millions(parameters),
                                  written.opset, static_cast<double>(written.bytes) / 1e6);
+  if (options.passes.any()) text += fmt::format("passes: {} changes\n", passes.changes.size());
   if (!carried.empty()) {
     text +=
         fmt::format("carried unchanged, because not known here: {}\n", fmt::join(carried, ", "));
@@ -113,6 +118,7 @@ std::vector<fx::Value> example_inputs(const LoadedModel& model, const InputOptio
 
 void convert(const ConvertOptions& options, std::ostream& out) {
   apply(options.common);
+  check_pass_options(options.passes);
   const std::vector<DynamicAxis> dynamic = parse_dynamic(options.dynamic);
   const ModelOptions model_options{.given_inputs = named_inputs(options.inputs),
                                    .shapes = known_shapes(options.inputs),
@@ -133,9 +139,11 @@ void convert(const ConvertOptions& options, std::ostream& out) {
   check_memory(model);
   exports::OnnxExportOptions export_options{.opset = options.opset};
   export_options.inputs = example_inputs(model, options.inputs, dynamic, options.common.seed);
+  if (options.passes.any()) record_shapes(model, options.inputs, options.common.seed);
+  const passes::PassReport passes = run_passes(*model.module, options.passes);
   model.module->eval();
   export_with_dynamic(model, dynamic, options.output, export_options);
-  out << report(options, *model.module);
+  out << report(options, *model.module, passes);
 }
 
 }  // namespace
@@ -157,12 +165,14 @@ void add_convert_command(CLI::App& app, std::ostream& out) {
   cmd->add_option("--dynamic", options->dynamic,
                   "Leave a size of an input open: NAME:DIMENSION=SYMBOL (repeatable)")
       ->allow_extra_args(false);
+  add_pass_options(*cmd, options->passes);
   cmd->add_flag("--json", options->json, "Print JSON");
   add_common_options(*cmd, options->common);
   cmd->footer(
       "Examples:\n"
       "  sparsebit convert model.pt -o model.onnx --shape x=1x3x224x224 --dynamic x:0=batch\n"
       "  sparsebit convert old.onnx -o new.onnx --opset 17\n"
+      "  sparsebit convert model.onnx -o smaller.onnx --simplify --fuse\n"
       "  sparsebit convert zoo:resnet18 -o resnet18.onnx");
   cmd->callback([options, &out] { convert(*options, out); });
 }

@@ -1,6 +1,5 @@
 #include "cli/commands.h"
 #include "cli/common_options.h"
-#include "cli/error_text.h"
 #include "cli/model_inputs.h"
 #include "cli/model_signature.h"
 #include "cli/model_source.h"
@@ -8,8 +7,6 @@
 #include "cli/pass_options.h"
 #include "cli/usage_error.h"
 
-#include "sparsebit/core/log.h"
-#include "sparsebit/fx/interpreter.h"
 #include "sparsebit/fx/printer.h"
 #include "sparsebit/zoo/zoo.h"
 
@@ -107,21 +104,6 @@ std::string with_changes(const std::string& graph, const std::vector<passes::Cha
   return text;
 }
 
-/// Runs the model once for shapes and gives what it gave. An unknown operator is carried and
-/// listed, and sizes that are open stay open: then the shapes are those the file tells.
-std::optional<fx::Value> add_shapes(LoadedModel& model, uint64_t seed) {
-  if (!unknown_nodes(*model.module).empty()) return {};
-  try {
-    std::optional<std::vector<fx::Value>> inputs = inputs_of_fixed_shape(model, seed);
-    if (inputs) return fx::record_shapes(*model.module, std::move(*inputs));
-  } catch (const std::exception& e) {
-    const std::string text = error_text(e);
-    log_warning("shapes are incomplete, because {} does not run on random inputs: {}", model.name,
-                text.substr(0, text.find('\n')));
-  }
-  return {};
-}
-
 void inspect(const InspectOptions& options, std::ostream& out) {
   apply(options.common);
   check_pass_options(options.passes);
@@ -136,12 +118,11 @@ void inspect(const InspectOptions& options, std::ostream& out) {
                                    .seed = options.common.seed};
   LoadedModel model = load_model(options.model, model_options);
   apply_shapes(model, options.inputs, model_options.shapes);
-  const std::optional<fx::Value> result = add_shapes(model, options.common.seed);
+  const std::optional<fx::Value> result = record_shapes(model, options.inputs, options.common.seed);
   if (!options.passes.any()) {
     out << render(*model.module, result, format);
     return;
   }
-  model.module->eval();
   const passes::PassReport report = run_passes(*model.module, options.passes);
   const std::vector<passes::Change> changes = chosen_changes(report, *model.module, options.passes);
   if (!options.passes.list) {
@@ -164,6 +145,7 @@ void add_inspect_command(CLI::App& app, std::ostream& out) {
   add_skip_option(*cmd, options->skip);
   add_shape_option(*cmd, options->inputs);
   add_pass_options(*cmd, options->passes);
+  add_change_options(*cmd, options->passes);
   add_common_options(*cmd, options->common);
   cmd->footer(
       "Examples:\n"

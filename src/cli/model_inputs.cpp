@@ -1,9 +1,14 @@
 #include "cli/model_inputs.h"
 
+#include "cli/error_text.h"
+#include "cli/model_summary.h"
+
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/log.h"
 #include "sparsebit/core/near_match.h"
 #include "sparsebit/core/random.h"
 #include "sparsebit/fx/foreign_input.h"
+#include "sparsebit/fx/interpreter.h"
 #include "sparsebit/fx/printer.h"
 #include "sparsebit/io/npy.h"
 
@@ -303,6 +308,21 @@ std::optional<std::vector<fx::Value>> inputs_of_fixed_shape(const LoadedModel& m
     }
   }
   return make_inputs(model, {.random = true}, seed);
+}
+
+std::optional<fx::Value> record_shapes(LoadedModel& model, const InputOptions& given,
+                                       uint64_t seed) {
+  if (!unknown_nodes(*model.module).empty()) return {};
+  try {
+    std::optional<std::vector<fx::Value>> inputs = inputs_of_fixed_shape(model, seed);
+    if (!given.files.empty()) inputs = make_inputs(model, given, seed);
+    if (inputs) return fx::record_shapes(*model.module, std::move(*inputs));
+  } catch (const std::exception& e) {
+    const std::string text = error_text(e);
+    log_warning("shapes are incomplete, because {} does not run on {} inputs: {}", model.name,
+                given.files.empty() ? "random" : "these", text.substr(0, text.find('\n')));
+  }
+  return {};
 }
 
 }  // namespace sparsebit::cli

@@ -35,6 +35,12 @@ std::vector<fx::Value> make_inputs(const LoadedModel& model, const InputOptions&
 /// Throws InvalidArgument, naming the input, when one has more bytes than this machine has memory.
 void check_memory(const LoadedModel& model);
 
+/// Runs the model once, for shapes, and gives what it gave: on the files given, else on random
+/// inputs. An unknown operator is carried, and sizes that are open stay open: then the shapes are
+/// those the file tells. A model that does not run is warned about.
+std::optional<fx::Value> record_shapes(LoadedModel& model, const InputOptions& given,
+                                       uint64_t seed);
+
 /// Random values for every placeholder, as above; nothing when a shape is not known or not fixed.
 std::optional<std::vector<fx::Value>> inputs_of_fixed_shape(const LoadedModel& model,
                                                             uint64_t seed);

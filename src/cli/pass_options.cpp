@@ -22,6 +22,9 @@ void add_pass_options(CLI::App& command, PassOptions& options) {
                    "Channels of neighbouring layers scaled to equal ranges");
   command.add_option("--without", options.without, "A pass that is not to run (repeatable)")
       ->allow_extra_args(false);
+}
+
+void add_change_options(CLI::App& command, PassOptions& options) {
   command.add_flag("--passes", options.list, "Show what the passes did instead of the graph");
   command
       .add_option("--node", options.nodes,
@@ -83,6 +86,8 @@ void check_pass_options(const PassOptions& options) {
 }
 
 passes::PassReport run_passes(fx::GraphModule& module, const PassOptions& options) {
+  if (!options.any()) return {};
+  module.eval();
   passes::Schedule schedule{.stages = {}};
   for (const passes::Stage stage : kStages) {
     if (runs(options, stage)) schedule.stages.push_back(stage);

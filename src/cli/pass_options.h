@@ -23,12 +23,15 @@ struct PassOptions {
   bool any() const { return simplify || fuse || equalize; }
 };
 
-/// Declares --simplify, --fuse, --equalize, --without, --passes and --node.
+/// Declares --simplify, --fuse, --equalize and --without.
 void add_pass_options(CLI::App& command, PassOptions& options);
+/// Declares --passes and --node.
+void add_change_options(CLI::App& command, PassOptions& options);
 
 /// Throws UsageError for options that do not go together or name no pass.
 void check_pass_options(const PassOptions& options);
 
+/// Puts the model into eval mode and runs the passes asked for, if any.
 passes::PassReport run_passes(fx::GraphModule& module, const PassOptions& options);
 
 /// The changes to show. Throws InvalidArgument when the graph has no node of a name asked for.

@@ -166,6 +166,15 @@ bool is_plain(const NodeView& view) {
          (!args.has("rounding_mode") || args["rounding_mode"].is_none());
 }
 
+std::optional<double> relu_limit(const NodeView& view) {
+  if (view.is("relu6")) return 6;
+  if (!view.is("clamp") && !view.is("hardtanh")) return std::nullopt;
+  const fx::Value& low = view.arg(view.is("clamp") ? "min" : "min_val");
+  const fx::Value& high = view.arg(view.is("clamp") ? "max" : "max_val");
+  const bool clips = low.is_number() && low.to_double() == 0 && high.is_number();
+  return clips ? std::optional(high.to_double()) : std::nullopt;
+}
+
 bool reads(const NodeView& view, const fx::Node& node) {
   const fx::Value& input = view.arg("input");
   return input.is_node() && &input.node() == &node;

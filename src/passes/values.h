@@ -49,6 +49,9 @@ bool is_known_float(const fx::Value& value, const Rewriter& rewriter);
 /// Whether add and sub have no factor, and div rounds nothing: a plain operator of two.
 bool is_plain(const NodeView& view);
 
+/// The c of min(max(x, 0), c): 6 for relu6, or what a clamp or hardtanh says. Nothing for others.
+std::optional<double> relu_limit(const NodeView& view);
+
 /// Whether the argument `input` is this node.
 bool reads(const NodeView& view, const fx::Node& node);
 

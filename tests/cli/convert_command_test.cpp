@@ -14,8 +14,10 @@ namespace sparsebit::cli::test::convert_command_test {
 namespace {
 
 using sparsebit::test::TempDir;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::MatchesRegex;
+using testing::Not;
 
 class Convert : public testing::Test {
  protected:
@@ -249,6 +251,26 @@ TEST_F(Convert, FailuresLeaveNothingBehind) {
   for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) {
     EXPECT_EQ(entry.path(), model);
   }
+}
+
+TEST(ConvertPasses, TheFileIsTheSameNetworkInFewerSteps) {
+  const sparsebit::test::TempDir dir;
+  const std::string plain = dir / "plain.onnx", fused = dir / "fused.onnx";
+  const Result result = run_command({"convert", "zoo:resnet20", "-o", fused.c_str(), "--simplify",
+                                     "--fuse", "--dynamic", "x:0=batch"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\npasses: "));
+  EXPECT_THAT(run_command({"inspect", fused.c_str()}).out,
+              AllOf(HasSubstr("float32[batch, 3, 32, 32]"), Not(HasSubstr("BatchNorm"))));
+  const auto mean_of = [](const std::string& path) {
+    const Result run =
+        run_command({"run", path.c_str(), "--random", "--json", "--shape", "x=2x3x32x32"});
+    return nlohmann::json::parse(run.out)["outputs"][0]["mean"].get<double>();
+  };
+  const Result of_plain =
+      run_command({"convert", "zoo:resnet20", "-o", plain.c_str(), "--dynamic", "x:0=batch"});
+  EXPECT_EQ(of_plain.code, 0) << of_plain.err;
+  EXPECT_NEAR(mean_of(plain), mean_of(fused), 1e-5);
 }
 
 }  // namespace

@@ -18,33 +18,67 @@ constexpr int kMostEqualizations = 1000;
 /// A channel that is almost off does not tell how large it should be.
 constexpr double kMostFactor = 1e4;
 
-/// Two layers with at most one activation between them.
-struct Pair {
-  const NodeView *first, *second;
-  const NodeView* clipped;  ///< a relu6 between them
-  at::Tensor total;         ///< logarithms of all factors so far
-};
-
-/// Activations with f(s * x) = s * f(x) for s > 0; relu6 is made one by scaling its limit.
+/// Activations with f(s * x) = s * f(x) for s > 0; those with a limit are, if the limit is scaled.
 const std::vector<std::string>& activations() {
-  static const std::vector<std::string> names = {"relu", "relu6", "prelu", "leaky_relu"};
+  static const std::vector<std::string> names = {"relu",       "relu6",    "prelu",
+                                                 "leaky_relu", "hardtanh", "clamp"};
   return names;
 }
 
-at::Tensor largest_per_output(const Layer& layer) {
-  return layer.grouped().abs().amax({2, 3}).flatten();
+/// Whether it is one of them: hardtanh and clamp only if they cut at 0.
+bool is_homogeneous(const NodeView& view) {
+  return (!view.is("hardtanh") && !view.is("clamp")) || relu_limit(view).value_or(0) > 0;
 }
 
-at::Tensor largest_per_input(const Layer& layer) {
-  return layer.grouped().abs().amax({1, 3}).flatten();
-}
+/// A layer while its channels are scaled. The weights themselves are multiplied in the end, once.
+struct ScaledLayer {
+  explicit ScaledLayer(const Layer& given)
+      : layer(given),
+        ranges(given.grouped().abs().amax(3).to(at::kDouble)),
+        outputs(at::ones({given.outputs()}, at::kDouble)),
+        inputs(at::ones({given.inputs()}, at::kDouble)) {}
+
+  at::Tensor range_of_outputs() const { return ranges.amax(2).flatten(); }
+  at::Tensor range_of_inputs() const { return ranges.amax(1).flatten(); }
+
+  void scale_outputs(const at::Tensor& factor) {
+    ranges = ranges * factor.view({layer.groups, -1, 1});
+    outputs = outputs * factor;
+  }
+  void scale_inputs(const at::Tensor& factor) {
+    ranges = ranges * factor.view({layer.groups, 1, -1});
+    inputs = inputs * factor;
+  }
+
+  Layer result() const {
+    const at::ScalarType type = layer.weight.scalar_type();
+    Layer scaled = layer;
+    scaled.weight = layer.weight.to(at::kDouble);
+    scaled.weight = scaled.with_outputs_times(outputs);
+    scaled.weight = scaled.with_inputs_times(inputs).to(type);
+    if (layer.bias.defined()) scaled.bias = (layer.bias.to(at::kDouble) * outputs).to(type);
+    return scaled;
+  }
+
+  Layer layer;
+  at::Tensor ranges;           ///< largest weights: [groups, outputs of a group, inputs of a group]
+  at::Tensor outputs, inputs;  ///< factors so far
+};
+
+/// Two layers with at most one activation between them.
+struct Pair {
+  const NodeView *first, *second;
+  const NodeView* between;  ///< may be null
+};
 
 /// With these, each channel has the same range in both layers. 1 where a layer does not use it.
-at::Tensor factors(const Layer& first, const Layer& second) {
-  const at::Tensor a = largest_per_output(first), b = largest_per_input(second);
+at::Tensor factors(const ScaledLayer& first, const ScaledLayer& second) {
+  const at::Tensor a = first.range_of_outputs(), b = second.range_of_inputs();
   const at::Tensor factor = (b / a).sqrt().clamp(1 / kMostFactor, kMostFactor);
   return at::where(a.gt(0).logical_and(b.gt(0)), factor, at::ones_like(factor));
 }
+
+double largest_change(const at::Tensor& factor) { return factor.log().abs().max().item<double>(); }
 
 class Equalizer {
  public:
@@ -55,108 +89,94 @@ class Equalizer {
     find_pairs();
     for (int round = 0; round < kMostEqualizations; ++round) {
       double largest = 0;
-      for (Pair& pair : pairs_) largest = std::max(largest, equalize(pair));
+      for (const Pair& pair : pairs_) largest = std::max(largest, equalize(pair));
       if (largest < kSettled) break;
     }
-    const bool worth_it = std::any_of(pairs_.begin(), pairs_.end(), [](const Pair& pair) {
-      return pair.total.abs().max().item<double>() > kNoticed;
+    const bool worth_it = std::any_of(pairs_.begin(), pairs_.end(), [&](const Pair& pair) {
+      return largest_change(layer_of(pair.first).outputs) > kNoticed;
     });
     if (!worth_it) return;
-    for (const auto& [position, layer] : layers_) store(view_at(position), layer);
-    for (const auto& [position, limit] : limits_) store_limit(view_at(position), limit);
+    for (const Pair& pair : pairs_) scale_limit(pair);
+    for (const auto& [position, layer] : layers_) store(position, layer);
   }
 
  private:
-  size_t position(const NodeView& view) const { return rewriter_.index().position(*view.node); }
-  const NodeView& view_at(size_t position) const {
-    return rewriter_.index().view(*rewriter_.index().nodes()[position]);
+  ScaledLayer& layer_of(const NodeView* view) {
+    return layers_.at(rewriter_.index().position(*view->node));
   }
 
   void find_pairs() {
     const PatternNode first{
         .name = "first", .operators = layer_operators(), .users = Users::Inside};
-    const PatternNode between{
-        .name = "between", .operators = activations(), .inputs = {"first"}, .users = Users::Inside};
+    const PatternNode between{.name = "between",
+                              .operators = activations(),
+                              .inputs = {"first"},
+                              .users = Users::Inside,
+                              .check = is_homogeneous};
     const auto second = [](const char* input) {
       return PatternNode{.name = "second", .operators = layer_operators(), .inputs = {input}};
     };
     for (const Match& match : find_matches(Pattern({first, second("first")}), rewriter_.index()))
-      consider(match["first"], match["second"], nullptr);
+      consider({&match["first"], &match["second"], nullptr});
     for (const Match& match :
          find_matches(Pattern({first, between, second("between")}), rewriter_.index()))
-      consider(match["first"], match["second"], &match["between"]);
+      consider({&match["first"], &match["second"], &match["between"]});
   }
 
-  void consider(const NodeView& first, const NodeView& second, const NodeView* between) {
+  void consider(const Pair& pair) {
     const auto is_written = [&](const NodeView* view) {
       return view && rewriter_.memory().is_written(*view->node);
     };
-    if (is_written(&first) || is_written(between)) return;
-    if (!owns_module(first, rewriter_) || !owns_module(second, rewriter_)) return;
-    const std::optional<Layer> a = read_layer(first, rewriter_);
-    const std::optional<Layer> b = read_layer(second, rewriter_);
-    const bool same_axis = first.is("linear") == second.is("linear");
-    if (!a || !b || !same_axis || a->outputs() != b->inputs()) return;
-    const bool clips = between && between->is("relu6");
-    if (clips && first.is("linear")) return;  // a limit per channel would be one per column
-    pairs_.push_back(
-        {&first, &second, clips ? between : nullptr, at::zeros({a->outputs()}, at::kDouble)});
-    layers_.emplace(position(first), in_double(*a));
-    layers_.emplace(position(second), in_double(*b));
-  }
-
-  static Layer in_double(Layer layer) {
-    layer.weight = layer.weight.to(at::kDouble);
-    if (layer.bias.defined()) layer.bias = layer.bias.to(at::kDouble);
-    return layer;
+    if (is_written(pair.first) || is_written(pair.between)) return;
+    if (!owns_module(*pair.first, rewriter_) || !owns_module(*pair.second, rewriter_)) return;
+    const std::optional<Layer> first = read_layer(*pair.first, rewriter_);
+    const std::optional<Layer> second = read_layer(*pair.second, rewriter_);
+    const bool same_axis = pair.first->is("linear") == pair.second->is("linear");
+    if (!first || !second || !same_axis || first->outputs() != second->inputs()) return;
+    // A limit per channel of a linear layer would have to be one per column.
+    if (pair.between && relu_limit(*pair.between) && pair.first->is("linear")) return;
+    pairs_.push_back(pair);
+    layers_.try_emplace(rewriter_.index().position(*pair.first->node), *first);
+    layers_.try_emplace(rewriter_.index().position(*pair.second->node), *second);
   }
 
   /// Returns how far the largest factor is from 1.
-  double equalize(Pair& pair) {
-    Layer &first = layers_.at(position(*pair.first)), &second = layers_.at(position(*pair.second));
+  double equalize(const Pair& pair) {
+    ScaledLayer &first = layer_of(pair.first), &second = layer_of(pair.second);
     const at::Tensor factor = factors(first, second);
-    first.weight = first.with_outputs_times(factor);
-    if (first.bias.defined()) first.bias = first.bias * factor;
-    second.weight = second.with_inputs_times(factor.reciprocal());
-    if (pair.clipped) {
-      std::vector<int64_t> shape(static_cast<size_t>(first.weight.dim() - 1), 1);
-      shape.front() = first.outputs();
-      at::Tensor& limit = limits_[position(*pair.clipped)];
-      limit = (limit.defined() ? limit : at::full(shape, 6., at::kDouble)) * factor.view(shape);
-    }
-    const at::Tensor change = factor.log();
-    pair.total = pair.total + change;
-    return change.abs().max().item<double>();
+    first.scale_outputs(factor);
+    second.scale_inputs(factor.reciprocal());
+    return largest_change(factor);
   }
 
-  void store(const NodeView& view, Layer layer) {
-    const at::ScalarType type = read_layer(view, rewriter_)->weight.scalar_type();
-    layer.weight = layer.weight.to(type);
-    if (layer.bias.defined()) layer.bias = layer.bias.to(type);
-    set_layer(view, make_layer(view, layer), rewriter_);
+  void store(size_t position, const ScaledLayer& layer) {
+    const NodeView& view = rewriter_.index().view(*rewriter_.index().nodes()[position]);
+    set_layer(view, make_layer(view, layer.result()), rewriter_);
     rewriter_.note_changed(*view.node);
   }
 
-  /// relu6(x) * factor is min(relu(x * factor), 6 * factor).
-  void store_limit(const NodeView& view, const at::Tensor& limit) {
+  /// min(relu(x), limit) * factor is min(relu(x * factor), limit * factor).
+  void scale_limit(const Pair& pair) {
+    const std::optional<double> limit = pair.between ? relu_limit(*pair.between) : std::nullopt;
+    if (!limit) return;
+    const ScaledLayer& layer = layer_of(pair.first);
+    std::vector<int64_t> shape(static_cast<size_t>(layer.layer.weight.dim() - 1), 1);
+    shape.front() = -1;  // channels, then one for each spatial axis
+    const at::Tensor limits =
+        (layer.outputs * *limit).view(shape).to(layer.layer.weight.scalar_type());
+    fx::Node& activation = *pair.between->node;
     fx::Graph& graph = rewriter_.graph();
-    const fx::Graph::InsertPoint here = graph.inserting_before(*view.node);
-    const std::string path = rewriter_.free_path(view.node->name() + "_limit");
-    const auto type = read_layer(view_of_first(view), rewriter_)->weight.scalar_type();
-    rewriter_.module().add_buffer(path, limit.to(type));
-    fx::Node& relu = graph.call_function("torch.relu", {view.arg("input")});
-    fx::Node& limits = graph.get_attr(path);
-    rewriter_.replace({{view.node, graph.call_function("torch.minimum", {relu, limits})}});
-  }
-
-  const NodeView& view_of_first(const NodeView& activation) const {
-    return rewriter_.index().view(activation.arg("input").node());
+    const fx::Graph::InsertPoint here = graph.inserting_before(activation);
+    const std::string path = rewriter_.free_path(activation.name() + "_limit");
+    rewriter_.module().add_buffer(path, limits);
+    fx::Node& relu = graph.call_function("torch.relu", {pair.between->arg("input")});
+    rewriter_.replace(
+        {{&activation, graph.call_function("torch.minimum", {relu, graph.get_attr(path)})}});
   }
 
   Rewriter& rewriter_;
   std::vector<Pair> pairs_;
-  std::map<size_t, Layer> layers_;       // by position in the graph, in float64
-  std::map<size_t, at::Tensor> limits_;  // of each relu6, one per channel
+  std::map<size_t, ScaledLayer> layers_;  // by position in the graph
 };
 
 }  // namespace

@@ -30,14 +30,7 @@ Replacements hardswish_of_product(const Match& match, Rewriter& rewriter) {
   return right ? by_function(match["scaled"], "hardswish", match, rewriter) : Replacements();
 }
 
-bool is_relu6(const NodeView& view) {
-  const auto is = [&](const char* name, double bound) {
-    const fx::Value& value = view.arg(name);
-    return value.is_number() && value.to_double() == bound;
-  };
-  if (view.is("relu6")) return true;
-  return view.is("clamp") ? is("min", 0) && is("max", 6) : is("min_val", 0) && is("max_val", 6);
-}
+bool is_relu6(const NodeView& view) { return relu_limit(view) == 6; }
 
 }  // namespace
 

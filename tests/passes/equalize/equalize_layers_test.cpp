@@ -81,6 +81,20 @@ TEST(EqualizeLayers, Relu6GetsALimitPerChannel) {
             "%minimum = torch.minimum(%relu, %b_limit)\n%c = self.two(%minimum)\nreturn %c\n");
 }
 
+// As an ONNX file has it; one that cuts elsewhere is not scaled.
+TEST(EqualizeLayers, ClampsAreLimitsToo) {
+  for (const char* bounds : {"0, 4", "-1, 1"}) {
+    const auto module = model_of(std::string("%x = input()\n%a = self.one(%x)\n"
+                                             "%b = torch.clamp(%a, ") +
+                                     bounds + ")\n%c = self.two(%b)\nreturn %c",
+                                 {{"one", nn::Conv2d(3, 8, 3)}, {"two", nn::Conv2d(8, 4, 3)}});
+    spread(*module);
+    const std::string text =
+        run_and_compare(*module, {"equalize_layers"}, {random_input({1, 3, 8, 8})}, kTolerance);
+    EXPECT_EQ(text.find("torch.minimum") != std::string::npos, bounds[0] == '0') << text;
+  }
+}
+
 TEST(EqualizeLayers, ChainsWithDepthwiseAndGroups) {
   const auto module = model_of(R"(
       %x = input()
