@@ -60,6 +60,7 @@ fuzz: bootstrap
 bench: build
 	@$(BUILD)/bin/graph_bench
 	@$(BUILD)/bin/import_bench
+	@$(BUILD)/bin/passes_bench
 
 PREFIX ?= /usr/local
 install: build

@@ -65,6 +65,20 @@ TEST_P(Torchvision, IsTheSameNetworkInFewerSteps) {
   }
 }
 
+TEST_P(Torchvision, EachPassAloneLeavesItTheSame) {
+  const std::string folder = std::string(SPARSEBIT_FIXTURES) + "/" + GetParam().name;
+  const fx::Value input = io::load_npy(folder + ".input.npy");
+  const auto original = frontends::import_onnx(folder + ".opset13.onnx");
+  original->eval();
+  fx::record_shapes(*original, {input});
+  const std::vector<at::Tensor> before = outputs_of(*original, {input});
+  for (const std::string& pass : passes().names()) {
+    const auto module = original->clone_graph_module();
+    run_selected(*module, {pass});
+    EXPECT_LE(difference(outputs_of(*module, {input}), before), 1e-5) << pass;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Fixtures, Torchvision,
     testing::Values(Expectation{"residual", {{"batch_norm", 0}}},

@@ -34,6 +34,18 @@ Replacements one_part(const Match& match, Rewriter&) {
   return {{&match.node("step"), parts.items().front()}};
 }
 
+/// `where` with a condition that is one constant: the other branch is dead. What is chosen has to
+/// have the result's shape and type by itself, so that the dead one is a number.
+Replacements only_branch(const Match& match, Rewriter& rewriter) {
+  const NodeView& view = match["step"];
+  const std::optional<double> condition = constant_number(view.arg("condition"), rewriter);
+  if (!condition) return {};
+  const fx::Value& chosen = view.arg(*condition != 0 ? "input" : "other");
+  const fx::Value& dead = view.arg(*condition != 0 ? "other" : "input");
+  const bool alone = constant_number(dead, rewriter) && leaves_type(view, chosen);
+  return alone ? Replacements{{view.node, chosen}} : Replacements();
+}
+
 Replacements no_padding(const Match& match, Rewriter&) {
   const std::optional<std::vector<int64_t>> amounts = constant_ints(match["step"].arg("padding"));
   const bool none = amounts && std::all_of(amounts->begin(), amounts->end(),
@@ -51,10 +63,11 @@ Rule rule_for(std::vector<std::string> operators,
 
 Pass remove_no_ops() {
   return {.name = "remove_no_ops",
-          .summary = "x * 1, x + 0, cat of one tensor and padding by nothing are left out",
+          .summary = "x * 1, x + 0, cat of one tensor, padding by nothing, branches never taken",
           .stage = Stage::Simplify,
           .rules = {rule_for({"add", "sub", "mul", "div", "pow"}, arithmetic),
-                    rule_for({"cat"}, one_part), rule_for({"pad"}, no_padding)}};
+                    rule_for({"cat"}, one_part), rule_for({"where"}, only_branch),
+                    rule_for({"pad"}, no_padding)}};
 }
 
 }  // namespace sparsebit::passes

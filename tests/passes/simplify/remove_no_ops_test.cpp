@@ -21,6 +21,25 @@ TEST(RemoveNoOps, ArithmeticThatChangesNothing) {
             "%x = input()\n%e = torch.neg(%x)\nreturn %e\n");
 }
 
+TEST(RemoveNoOps, BranchesThatAreNeverTaken) {
+  EXPECT_EQ(simplified("remove_no_ops", R"(
+      %x = input()
+      %c = self.on
+      %a = torch.where(%c, %x, 0.0)
+      %d = self.off
+      %b = torch.where(%d, 0.0, %a)
+      %e = torch.neg(%b)
+      return %e)",
+                       {}, {{"on", at::ones({}, at::kBool)}, {"off", at::zeros({}, at::kBool)}}),
+            "%x = input()\n%e = torch.neg(%x)\nreturn %e\n");
+  // The dead branch decides about the shape.
+  EXPECT_THAT(simplified("remove_no_ops",
+                         "%x = input()\n%c = self.on\n%w = self.wide\n"
+                         "%a = torch.where(%c, %x, %w)\nreturn %a",
+                         {}, {{"on", at::ones({}, at::kBool)}, {"wide", at::ones({3, 1, 1})}}),
+              testing::HasSubstr("where"));
+}
+
 TEST(RemoveNoOps, WhatChangesATypeStays) {
   const std::string text = "%x = input()\n%i = %x.long()\n%a = torch.mul(%i, 1.0)\nreturn %a\n";
   EXPECT_EQ(simplified("remove_no_ops", text), text);
