@@ -68,7 +68,7 @@ std::string report(const ConvertOptions& options, const fx::GraphModule& module,
   std::string text = fmt::format("{}: {} nodes, {} parameters, opset {}, {:.2f} MB\n",
                                  options.output, written.nodes, in_millions(parameters),
                                  written.opset, static_cast<double>(written.bytes) / 1e6);
-  if (options.passes.any()) text += fmt::format("passes: {} changes\n", passes.changes.size());
+  if (options.passes.any()) text += fmt::format("passes: {}\n", counted(passes.changes));
   if (!carried.empty()) {
     text +=
         fmt::format("carried unchanged, because not known here: {}\n", fmt::join(carried, ", "));

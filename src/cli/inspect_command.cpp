@@ -98,7 +98,8 @@ std::string with_changes(const std::string& graph, const std::vector<passes::Cha
   }
   const char* comment = format == Format::Fx ? "# " : format == Format::Mermaid ? "%% " : "  ";
   std::string text = graph;
-  if (format == Format::Table) text += fmt::format("\npasses: {} changes\n", changes.size());
+  if (format == Format::Table) text += fmt::format("\npasses: {}\n", counted(changes));
+  if (changes.empty()) return text;
   std::istringstream lines(changes_as_text(changes));
   for (std::string line; std::getline(lines, line);) text += comment + line + "\n";
   return text;

@@ -102,14 +102,21 @@ std::vector<passes::Change> chosen_changes(const passes::PassReport& report,
   if (options.nodes.empty()) return report.changes;
   std::vector<std::string> known;
   for (const fx::Node& node : module.graph().nodes()) known.push_back(node.name());
+  for (const passes::Change& change : report.changes)
+    known.insert(known.end(), change.before.begin(), change.before.end());
   for (const std::string& name : options.nodes) {
-    SPARSEBIT_CHECK(module.graph().find(name), InvalidArgument, "--node ", name,
-                    ": the graph has no such node now", did_you_mean(name, known));
+    SPARSEBIT_CHECK(std::find(known.begin(), known.end(), name) != known.end(), InvalidArgument,
+                    "--node ", name, ": there is and was no such node", did_you_mean(name, known));
   }
   return report.history_of(options.nodes);
 }
 
+std::string counted(const std::vector<passes::Change>& changes) {
+  return fmt::format("{} change{}", changes.size(), changes.size() == 1 ? "" : "s");
+}
+
 std::string changes_as_text(const std::vector<passes::Change>& changes) {
+  if (changes.empty()) return "no changes\n";
   size_t width = 0;
   for (const passes::Change& change : changes) width = std::max(width, change.pass.size());
   std::string text;

@@ -34,10 +34,13 @@ void check_pass_options(const PassOptions& options);
 /// Puts the model into eval mode and runs the passes asked for, if any.
 passes::PassReport run_passes(fx::GraphModule& module, const PassOptions& options);
 
-/// The changes to show. Throws InvalidArgument when the graph has no node of a name asked for.
+/// The changes to show. Throws InvalidArgument when there never was a node of a name asked for.
 std::vector<passes::Change> chosen_changes(const passes::PassReport& report,
                                            const fx::GraphModule& module,
                                            const PassOptions& options);
+
+/// "37 changes"
+std::string counted(const std::vector<passes::Change>& changes);
 
 /// `fuse_bn  conv1, bn1 -> conv1`, a line per change.
 std::string changes_as_text(const std::vector<passes::Change>& changes);

@@ -158,6 +158,7 @@ bool is_part_of_others(const std::string& path, const Rewriter& rewriter) {
 bool owns_module(const NodeView& view, const Rewriter& rewriter) {
   return view.node->op() == fx::Opcode::CallModule &&
          rewriter.index().calls_of(view.node->target()) == 1 &&
+         !rewriter.index().is_read_inside(view.node->target()) &&
          !is_part_of_others(view.node->target(), rewriter);
 }
 

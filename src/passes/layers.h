@@ -57,7 +57,8 @@ fx::ModulePtr make_with_parameters(std::string_view type, std::span<const fx::Va
 /// that changing the one changes the other.
 bool is_part_of_others(const std::string& path, const Rewriter& rewriter);
 
-/// Whether the node calls a module that no other node calls, so that it can be replaced.
+/// Whether the node calls a module that no other node calls or reads a tensor of, so that it can be
+/// replaced.
 bool owns_module(const NodeView& view, const Rewriter& rewriter);
 
 /// Puts a new module in the place of the one that the node calls; the node must own it. The new

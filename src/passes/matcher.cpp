@@ -42,6 +42,7 @@ GraphIndex::GraphIndex(fx::GraphModule& module)
     const bool is_attribute = node->op() == fx::Opcode::GetAttr;
     const at::Tensor* tensor = is_attribute ? module.find_tensor(node->target()) : nullptr;
     if (tensor) readers_[tensor->unsafeGetTensorImpl()] += node->users().size();
+    if (is_attribute) read_.insert(fx::split_path(node->target()).first);
   }
   std::unordered_set<const fx::Module*> seen;
   for (const auto& [path, child] : module.named_modules(fx::Duplicates::Keep)) {

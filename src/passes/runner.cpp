@@ -97,8 +97,9 @@ std::vector<Change> PassReport::history_of(const std::vector<std::string>& node_
   std::vector<Change> history;
   std::set<std::string> names(node_names.begin(), node_names.end());
   for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
-    const bool led_here = std::any_of(change->after.begin(), change->after.end(),
-                                      [&](const auto& name) { return names.contains(name); });
+    const auto is_asked_for = [&](const auto& name) { return names.contains(name); };
+    const bool led_here = std::any_of(change->after.begin(), change->after.end(), is_asked_for) ||
+                          std::any_of(change->before.begin(), change->before.end(), is_asked_for);
     if (!led_here) continue;
     names.insert(change->before.begin(), change->before.end());
     history.push_back(*change);

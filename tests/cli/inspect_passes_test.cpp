@@ -43,7 +43,7 @@ TEST(InspectPasses, ChangesAloneAndOfOneNode) {
   const Result wrong =
       run_command({"inspect", "zoo:resnet20", "--fuse", "--passes", "--node", "conv11"});
   EXPECT_EQ(wrong.code, 1);
-  EXPECT_THAT(wrong.err, StartsWith("error: --node conv11: the graph has no such node now; did you "
+  EXPECT_THAT(wrong.err, StartsWith("error: --node conv11: there is and was no such node; did you "
                                     "mean 'conv1'"));
 }
 

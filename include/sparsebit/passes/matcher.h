@@ -26,6 +26,8 @@ class GraphIndex {
   size_t calls_of(const std::string& module_path) const;
   /// How often the tensor is used: by users of get_attr nodes, and by modules, called or not.
   size_t readers_of(const at::Tensor& tensor) const;
+  /// Whether a get_attr node reads something of the module at this path.
+  bool is_read_inside(const std::string& module_path) const { return read_.contains(module_path); }
   /// Whether the module stands at several paths of the tree.
   bool is_shared(const fx::Module& module) const { return shared_.contains(&module); }
   /// Position in the graph.
@@ -49,6 +51,7 @@ class GraphIndex {
   std::unordered_map<const fx::Node*, Entry> entries_;
   std::unordered_map<std::string, std::vector<fx::Node*>> by_operator_;
   std::unordered_map<std::string, size_t> calls_;  // by module path
+  std::unordered_set<std::string> read_;           // paths of modules
   std::unordered_set<const fx::Module*> shared_;
   std::unordered_map<const at::TensorImpl*, size_t> readers_;  // of parameters and buffers
 };

@@ -20,8 +20,8 @@ struct Schedule {
 /// What the passes did, in order.
 struct PassReport {
   std::vector<Change> changes;
-  /// Those that led to the nodes of these names, oldest first: what they replaced, what that
-  /// replaced, and so on.
+  /// Those that led to the nodes of these names or did away with them, oldest first: what they
+  /// replaced, what that replaced, and so on.
   std::vector<Change> history_of(const std::vector<std::string>& node_names) const;
 };
 

@@ -10,9 +10,10 @@
 namespace sparsebit::passes {
 namespace {
 
-/// Logarithms of factors: smaller ones change nothing that matters.
-constexpr double kNoticed = 1e-3;
-constexpr double kSettled = 1e-4;
+/// Logarithms of factors: a few percent of a range change nothing that matters, and a long chain
+/// would take very long to pass them on.
+constexpr double kNoticed = 0.05;
+constexpr double kSettled = 0.01;
 /// A chain passes factors on from layer to layer; this is enough for the longest.
 constexpr int kMostEqualizations = 1000;
 /// A channel that is almost off does not tell how large it should be.
@@ -123,12 +124,19 @@ class Equalizer {
       consider({&match["first"], &match["second"], &match["between"]});
   }
 
+  /// Whether nobody else calls the layer or has its weight.
+  bool can_scale(const NodeView& view) const {
+    const fx::Value& weight = view.arg("weight");
+    return owns_module(view, rewriter_) && weight.is_tensor() &&
+           rewriter_.index().readers_of(weight.tensor()) == 1;
+  }
+
   void consider(const Pair& pair) {
     const auto is_written = [&](const NodeView* view) {
       return view && rewriter_.memory().is_written(*view->node);
     };
     if (is_written(pair.first) || is_written(pair.between)) return;
-    if (!owns_module(*pair.first, rewriter_) || !owns_module(*pair.second, rewriter_)) return;
+    if (!can_scale(*pair.first) || !can_scale(*pair.second)) return;
     const std::optional<Layer> first = read_layer(*pair.first, rewriter_);
     const std::optional<Layer> second = read_layer(*pair.second, rewriter_);
     const bool same_axis = pair.first->is("linear") == pair.second->is("linear");

@@ -35,8 +35,9 @@ Replacements fold_behind(const Match& match, Rewriter& rewriter) {
     return {{norm.node, *view.node}};
   }
   const bool is_module = view.node->op() == fx::Opcode::CallModule;
+  const bool beside = is_module && !is_part_of_others(view.node->target(), rewriter);
   const std::string path =
-      rewriter.free_path((is_module ? view.node->target() : view.node->name()) + "_bn");
+      rewriter.free_path((beside ? view.node->target() : view.node->name()) + "_bn");
   together->train(rewriter.module().is_training());
   rewriter.module().set_module(path, std::move(together));
   auto args = is_module ? view.node->args() : std::vector<fx::Value>{view.arg("input")};

@@ -18,6 +18,8 @@ using fx::Value;
 
 /// Results larger than this are folded only if what they are made of is as large.
 constexpr size_t kSmall = size_t{1} << 20;
+/// Weights that are integers in a file stay integers.
+constexpr const char* kDequantize = "onnx.DequantizeLinear";
 
 size_t bytes_of(const Value& value) {
   if (value.is_tensor()) return value.tensor().nbytes();
@@ -80,7 +82,7 @@ class ConstantFolder {
     const NodeView& view = rewriter_.index().view(node);
     if (!is_function || !view.call || rewriter_.memory().is_written(node)) return std::nullopt;
     const fx::Operator& op = *view.call->op;
-    if (op.random || op.effect != fx::Effect::None) return std::nullopt;
+    if (op.random || op.effect != fx::Effect::None || op.name == kDequantize) return std::nullopt;
     Constant result;
     size_t bytes = kSmall;
     for (const Node* input : node.inputs()) {

@@ -213,6 +213,31 @@ TEST(FuseBnChain, HoweverMany) {
   EXPECT_EQ(module.graph().size(), 3u);
 }
 
+// What get_attr reads must not change with the layer.
+TEST(FuseBnShared, AWeightThatIsReadBesides) {
+  const auto module = randomized(
+      "%x = input()\n%a = self.layer(%x)\n%b = self.bn(%a)\n%w = self.layer.weight\n"
+      "%c = torch.matmul(%b, %w)\nreturn %c",
+      {{"layer", nn::Linear(4, 6)}, {"bn", nn::BatchNorm1d(6)}});
+  const fx::Value input = random_input({3, 4});
+  fx::record_shapes(*module, {input});
+  EXPECT_EQ(run_and_compare(*module, {"fuse_bn"}, {input}),
+            "%x = input()\n%layer_bn = self.layer_bn(%x)\n%w = self.layer.weight\n"
+            "%c = torch.matmul(%layer_bn, %w)\nreturn %c\n");
+}
+
+// A new layer does not go into a module that is called as a whole.
+TEST(FuseBnShared, ALayerInsideACalledModule) {
+  const auto block = std::make_shared<fx::Module>("Block", "x");
+  block->add_module("conv", nn::Conv2d(2, 2, 1));
+  const auto module = randomized(
+      "%x = input()\n%a = self.block.conv(%x)\n%b = self.bn(%a)\n%c = self.block(%b)\nreturn %c",
+      {{"block", block}, {"bn", nn::BatchNorm2d(2)}});
+  run_selected(*module, {"fuse_bn"});
+  EXPECT_TRUE(module->find_module("a_bn"));
+  EXPECT_FALSE(block->find_module("conv_bn"));
+}
+
 TEST(FuseBnShared, AContainerAtTwoPathsKeepsItsLayers) {
   const auto block = std::make_shared<fx::Module>("Module", fx::Schema());
   block->add_module("conv", nn::Conv2d(2, 2, 1));

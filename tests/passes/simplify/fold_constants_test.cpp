@@ -90,6 +90,15 @@ TEST(FoldConstants, ParametersOfCalledLayersStay) {
   EXPECT_TRUE(run_selected(*module, {"fold_constants"}).changes.empty());
 }
 
+// Integers in the file are what makes it small.
+TEST(FoldConstants, QuantizedWeightsStayIntegers) {
+  const auto module = model_of(
+      "%x = input()\n%w = self.w\n%s = self.scale\n%d = onnx.DequantizeLinear(%w, %s)\n"
+      "%y = torch.matmul(%x, %d)\nreturn %y",
+      {}, {{"w", at::ones({4, 4}, at::kChar)}, {"scale", at::full({}, 0.5)}});
+  EXPECT_TRUE(run_selected(*module, {"fold_constants"}).changes.empty());
+}
+
 TEST(FoldConstants, SizesBeyondAllMemoryAreNotTried) {
   const auto module = model_of(
       "%x = input()\n%z = torch.ones([1000000, 1000000, 1000])\n"
