@@ -166,13 +166,13 @@ bool is_plain(const NodeView& view) {
          (!args.has("rounding_mode") || args["rounding_mode"].is_none());
 }
 
-std::optional<double> relu_limit(const NodeView& view) {
+std::optional<double> relu_limit(const NodeView& view, const Rewriter& rewriter) {
   if (view.is("relu6")) return 6;
   if (!view.is("clamp") && !view.is("hardtanh")) return std::nullopt;
   const fx::Value& low = view.arg(view.is("clamp") ? "min" : "min_val");
   const fx::Value& high = view.arg(view.is("clamp") ? "max" : "max_val");
-  const bool clips = low.is_number() && low.to_double() == 0 && high.is_number();
-  return clips ? std::optional(high.to_double()) : std::nullopt;
+  const bool cuts_at_zero = constant_number(low, rewriter) == 0.;
+  return cuts_at_zero ? constant_number(high, rewriter) : std::nullopt;
 }
 
 bool reads(const NodeView& view, const fx::Node& node) {

@@ -50,7 +50,7 @@ bool is_known_float(const fx::Value& value, const Rewriter& rewriter);
 bool is_plain(const NodeView& view);
 
 /// The c of min(max(x, 0), c): 6 for relu6, or what a clamp or hardtanh says. Nothing for others.
-std::optional<double> relu_limit(const NodeView& view);
+std::optional<double> relu_limit(const NodeView& view, const Rewriter& rewriter);
 
 /// Whether the argument `input` is this node.
 bool reads(const NodeView& view, const fx::Node& node);

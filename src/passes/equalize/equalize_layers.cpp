@@ -26,11 +26,6 @@ const std::vector<std::string>& activations() {
   return names;
 }
 
-/// Whether it is one of them: hardtanh and clamp only if they cut at 0.
-bool is_homogeneous(const NodeView& view) {
-  return (!view.is("hardtanh") && !view.is("clamp")) || relu_limit(view).value_or(0) > 0;
-}
-
 /// A layer while its channels are scaled. The weights themselves are multiplied in the end, once.
 struct ScaledLayer {
   explicit ScaledLayer(const Layer& given)
@@ -112,8 +107,8 @@ class Equalizer {
     const PatternNode between{.name = "between",
                               .operators = activations(),
                               .inputs = {"first"},
-                              .users = Users::Inside,
-                              .check = is_homogeneous};
+                              .order = InputOrder::Subset,
+                              .users = Users::Inside};
     const auto second = [](const char* input) {
       return PatternNode{.name = "second", .operators = layer_operators(), .inputs = {input}};
     };
@@ -131,18 +126,26 @@ class Equalizer {
            rewriter_.index().readers_of(weight.tensor()) == 1;
   }
 
+  /// Whether the activation reads the layer, and is a hardtanh or clamp only if it cuts at 0.
+  bool is_homogeneous(const NodeView& activation, const NodeView& layer) const {
+    const bool clips = activation.is("hardtanh") || activation.is("clamp");
+    return reads(activation, *layer.node) &&
+           (!clips || relu_limit(activation, rewriter_).value_or(0) > 0);
+  }
+
   void consider(const Pair& pair) {
     const auto is_written = [&](const NodeView* view) {
       return view && rewriter_.memory().is_written(*view->node);
     };
     if (is_written(pair.first) || is_written(pair.between)) return;
+    if (pair.between && !is_homogeneous(*pair.between, *pair.first)) return;
     if (!can_scale(*pair.first) || !can_scale(*pair.second)) return;
     const std::optional<Layer> first = read_layer(*pair.first, rewriter_);
     const std::optional<Layer> second = read_layer(*pair.second, rewriter_);
     const bool same_axis = pair.first->is("linear") == pair.second->is("linear");
     if (!first || !second || !same_axis || first->outputs() != second->inputs()) return;
     // A limit per channel of a linear layer would have to be one per column.
-    if (pair.between && relu_limit(*pair.between) && pair.first->is("linear")) return;
+    if (pair.between && relu_limit(*pair.between, rewriter_) && pair.first->is("linear")) return;
     pairs_.push_back(pair);
     layers_.try_emplace(rewriter_.index().position(*pair.first->node), *first);
     layers_.try_emplace(rewriter_.index().position(*pair.second->node), *second);
@@ -165,7 +168,8 @@ class Equalizer {
 
   /// min(relu(x), limit) * factor is min(relu(x * factor), limit * factor).
   void scale_limit(const Pair& pair) {
-    const std::optional<double> limit = pair.between ? relu_limit(*pair.between) : std::nullopt;
+    const std::optional<double> limit =
+        pair.between ? relu_limit(*pair.between, rewriter_) : std::nullopt;
     if (!limit) return;
     const ScaledLayer& layer = layer_of(pair.first);
     std::vector<int64_t> shape(static_cast<size_t>(layer.layer.weight.dim() - 1), 1);

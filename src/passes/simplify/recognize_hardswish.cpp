@@ -13,7 +13,8 @@ Replacements by_function(const NodeView& result, const char* name, const Match& 
 
 /// relu6(x + 3) / 6
 Replacements hardsigmoid(const Match& match, Rewriter& rewriter) {
-  const bool right = adds(match["sum"], match.node("x"), 3, rewriter) &&
+  const bool right = relu_limit(match["clipped"], rewriter) == 6. &&
+                     adds(match["sum"], match.node("x"), 3, rewriter) &&
                      multiplies(match["scaled"], match.node("clipped"), 1. / 6, rewriter);
   return right ? by_function(match["scaled"], "hardsigmoid", match, rewriter) : Replacements();
 }
@@ -25,12 +26,11 @@ Replacements hardswish(const Match& match, Rewriter& rewriter) {
 
 /// x * relu6(x + 3) / 6, the product first
 Replacements hardswish_of_product(const Match& match, Rewriter& rewriter) {
-  const bool right = adds(match["sum"], match.node("x"), 3, rewriter) &&
+  const bool right = relu_limit(match["clipped"], rewriter) == 6. &&
+                     adds(match["sum"], match.node("x"), 3, rewriter) &&
                      multiplies(match["scaled"], match.node("product"), 1. / 6, rewriter);
   return right ? by_function(match["scaled"], "hardswish", match, rewriter) : Replacements();
 }
-
-bool is_relu6(const NodeView& view) { return relu_limit(view) == 6; }
 
 }  // namespace
 
@@ -44,8 +44,8 @@ Pass recognize_hardswish() {
   const PatternNode clipped{.name = "clipped",
                             .operators = {"relu6", "clamp", "hardtanh"},
                             .inputs = {"sum"},
-                            .users = Users::Inside,
-                            .check = is_relu6};
+                            .order = InputOrder::Subset,
+                            .users = Users::Inside};
   const PatternNode gate{
       .name = "gate", .operators = {"hardsigmoid"}, .inputs = {"x"}, .users = Users::Inside};
   const auto product = [](const char* factor, Users users) {

@@ -13,11 +13,13 @@ bool leaves_type(const NodeView& view, const fx::Value& x) {
 }
 
 /// x * 1, x / 1, x + 0, x - 0, x ** 1.
-Replacements arithmetic(const Match& match, Rewriter&) {
+Replacements arithmetic(const Match& match, Rewriter& rewriter) {
   const NodeView& view = match["step"];
   const bool is_sum = view.is("add") || view.is("sub");
   const auto is_neutral = [&](const fx::Value& value) {
-    return value.is_number() && value.to_double() == (is_sum ? 0 : 1);
+    const at::Tensor* tensor = constant_tensor(value, rewriter);
+    const bool is_trained = tensor && tensor->requires_grad();  // it may be another number one day
+    return !is_trained && constant_number(value, rewriter) == (is_sum ? 0. : 1.);
   };
   const fx::Value& x = view.arg("input");
   const fx::Value& other = view.arg(view.is("pow") ? "exponent" : "other");

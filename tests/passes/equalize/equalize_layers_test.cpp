@@ -81,6 +81,23 @@ TEST(EqualizeLayers, Relu6GetsALimitPerChannel) {
             "%minimum = torch.minimum(%relu, %b_limit)\n%c = self.two(%minimum)\nreturn %c\n");
 }
 
+// Bounds of a clamp may be tensors of the file.
+TEST(EqualizeLayers, LimitsThatAreTensors) {
+  const auto module = model_of(
+      "%x = input()\n%l = self.low\n%h = self.high\n%a = self.one(%x)\n"
+      "%b = torch.clamp(%a, %l, %h)\n%c = self.two(%b)\nreturn %c",
+      {{"one", nn::Conv2d(3, 8, 3)}, {"two", nn::Conv2d(8, 4, 3)}},
+      {{"low", at::zeros({})}, {"high", at::full({}, 6.)}});
+  spread(*module);
+  const at::NoGradGuard no_gradients;
+  at::Tensor low = *module->find_tensor("low"), high = *module->find_tensor("high");
+  low.fill_(0);
+  high.fill_(6);
+  EXPECT_NE(run_and_compare(*module, {"equalize_layers"}, {random_input({1, 3, 8, 8})}, kTolerance)
+                .find("torch.minimum"),
+            std::string::npos);
+}
+
 // As an ONNX file has it; one that cuts elsewhere is not scaled.
 TEST(EqualizeLayers, ClampsAreLimitsToo) {
   for (const char* bounds : {"0, 4", "-1, 1"}) {

@@ -1,5 +1,7 @@
 #include "passes/pass_case.h"
 
+#include "sparsebit/fx/interpreter.h"
+
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,6 +9,7 @@
 namespace sparsebit::passes::remove_no_ops_test {
 namespace {
 
+using test::model_of;
 using test::simplified;
 
 TEST(RemoveNoOps, ArithmeticThatChangesNothing) {
@@ -38,6 +41,19 @@ TEST(RemoveNoOps, BranchesThatAreNeverTaken) {
                          "%a = torch.where(%c, %x, %w)\nreturn %a",
                          {}, {{"on", at::ones({}, at::kBool)}, {"wide", at::ones({3, 1, 1})}}),
               testing::HasSubstr("where"));
+}
+
+// A traced file has numbers as tensors without dimensions; one that is trained is no constant.
+TEST(RemoveNoOps, NumbersThatAreTensors) {
+  EXPECT_EQ(simplified("remove_no_ops",
+                       "%x = input()\n%c = self.one\n%a = torch.mul(%x, %c)\n%b = torch.neg(%a)\n"
+                       "return %b",
+                       {}, {{"one", at::ones({})}}),
+            "%x = input()\n%b = torch.neg(%x)\nreturn %b\n");
+  const auto trained = model_of("%x = input()\n%c = self.scale\n%a = torch.mul(%x, %c)\nreturn %a");
+  trained->add_parameter("scale", at::ones({}));
+  fx::record_shapes(*trained, {at::ones({2})});
+  EXPECT_TRUE(run_selected(*trained, {"remove_no_ops"}).changes.empty());
 }
 
 TEST(RemoveNoOps, WhatChangesATypeStays) {
