@@ -171,8 +171,14 @@ std::optional<double> relu_limit(const NodeView& view, const Rewriter& rewriter)
   if (!view.is("clamp") && !view.is("hardtanh")) return std::nullopt;
   const fx::Value& low = view.arg(view.is("clamp") ? "min" : "min_val");
   const fx::Value& high = view.arg(view.is("clamp") ? "max" : "max_val");
-  const bool cuts_at_zero = constant_number(low, rewriter) == 0.;
-  return cuts_at_zero ? constant_number(high, rewriter) : std::nullopt;
+  const bool has_axes = rank_of(view.arg("input"), rewriter).value_or(0) > 0;
+  const auto number = [&](const fx::Value& bound) -> std::optional<double> {
+    const at::Tensor* tensor = constant_tensor(bound, rewriter);
+    const bool is_row_of_one = tensor && tensor->dim() == 1 && tensor->numel() == 1;
+    // Files have bounds of shape [1], which leave the shape alone if there is one.
+    return is_row_of_one && has_axes ? tensor->item<double>() : constant_number(bound, rewriter);
+  };
+  return number(low) == 0. ? number(high) : std::nullopt;
 }
 
 bool reads(const NodeView& view, const fx::Node& node) {
