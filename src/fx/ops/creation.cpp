@@ -119,6 +119,7 @@ void add_ranges(OperatorTable& table) {
   table.add({.name = "meshgrid",
              .schema = "*tensors, indexing=None",
              .forms = {"torch.meshgrid"},
+             .view = true,
              .kernel = [](const Args& a) {
                const std::string indexing = a.is_none("indexing") ? "ij" : a.text("indexing");
                return tuple_of(at::meshgrid(a.tensors("tensors"), indexing));

@@ -175,6 +175,7 @@ void add_rearrangements(OperatorTable& table) {
              .schema = "input, groups",
              .forms = {"torch.channel_shuffle", "torch.nn.functional.channel_shuffle"},
              .modules = {{.type = "torch.nn.ChannelShuffle", .constructor = "groups"}},
+             .view = true,
              .kernel = channel_shuffle});
 }
 

@@ -16,8 +16,8 @@ constexpr double kNoticed = 0.05;
 constexpr double kSettled = 0.01;
 /// A chain passes factors on from layer to layer; this is enough for the longest.
 constexpr int kMostEqualizations = 1000;
-/// A channel that is almost off does not tell how large it should be.
-constexpr double kMostFactor = 1e4;
+/// Channels that would need more than this are as good as off in one of the layers.
+constexpr double kMostFactor = 100;
 
 /// Activations with f(s * x) = s * f(x) for s > 0; those with a limit are, if the limit is scaled.
 const std::vector<std::string>& activations() {
@@ -67,11 +67,13 @@ struct Pair {
   const NodeView* between;  ///< may be null
 };
 
-/// With these, each channel has the same range in both layers. 1 where a layer does not use it.
+/// With these, each channel has the same range in both layers. 1 where a layer hardly uses it: such
+/// a channel does not tell how large it should be, and its bias would grow without bounds.
 at::Tensor factors(const ScaledLayer& first, const ScaledLayer& second) {
   const at::Tensor a = first.range_of_outputs(), b = second.range_of_inputs();
-  const at::Tensor factor = (b / a).sqrt().clamp(1 / kMostFactor, kMostFactor);
-  return at::where(a.gt(0).logical_and(b.gt(0)), factor, at::ones_like(factor));
+  const at::Tensor factor = (b / a).sqrt();
+  const at::Tensor usable = factor.ge(1 / kMostFactor).logical_and(factor.le(kMostFactor));
+  return at::where(usable, factor, at::ones_like(factor));
 }
 
 double largest_change(const at::Tensor& factor) { return factor.log().abs().max().item<double>(); }

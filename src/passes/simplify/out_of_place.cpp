@@ -1,4 +1,5 @@
 #include "passes/all_passes.h"
+#include "passes/layers.h"
 #include "passes/values.h"
 
 #include <algorithm>
@@ -59,6 +60,7 @@ class OutOfPlace {
       }
     }
     for (const auto& [path, nodes] : calls) {
+      if (is_part_of_others(path, rewriter_)) continue;
       if (std::all_of(nodes.begin(), nodes.end(), [&](Node* node) { return nobody_sees(*node); }))
         change_module(path, nodes);
     }

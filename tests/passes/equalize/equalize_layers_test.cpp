@@ -179,6 +179,21 @@ TEST(EqualizeLayers, WhatOthersReadStays) {
   check("%x = input()\n%a = self.one(%x)\n%b = self.one(%a)\n%c = self.one(%b)\nreturn %c");
 }
 
+// A channel that is almost off must not make its bias infinite.
+TEST(EqualizeLayers, FactorsAreBounded) {
+  const auto module = model_of("%x = input()\n%a = self.one(%x)\n%b = self.two(%a)\nreturn %b",
+                               {{"one", nn::Conv2d(3, 4, 1)}, {"two", nn::Conv2d(4, 2, 1)}});
+  spread(*module);
+  const at::Tensor before = module->find_tensor("one.bias")->detach().clone();
+  {
+    const at::NoGradGuard no_gradients;
+    module->find_tensor("one.weight")->select(0, 1).mul_(1e-30);
+  }
+  run_and_compare(*module, {"equalize_layers"}, {random_input({1, 3, 4, 4})}, kTolerance);
+  const at::Tensor factor = module->find_tensor("one.bias")->detach() / before;
+  EXPECT_LE(factor.max().item<double>(), 101);
+}
+
 TEST(EqualizeLayers, SharedWeightsStayShared) {
   const fx::ModulePtr one = nn::Linear(4, 4), two = nn::Linear(4, 4);
   two->add_parameter("weight", *one->find_tensor("weight"));

@@ -70,6 +70,10 @@ TEST(OutOfPlace, OtherOperatorsStay) {
 
 // torch.positive gives its input itself, so that both change.
 TEST(OutOfPlace, AliasesOfEveryKindAreKnown) {
+  const std::string shuffled =
+      "%x = input()\n%a = torch.abs(%x)\n%g = torch.channel_shuffle(%a, 1)\n"
+      "%b = %a.neg_()\nreturn (%g, %b)\n";
+  EXPECT_EQ(simplified("out_of_place", shuffled, {}, {}, {1, 2, 3, 3}), shuffled);
   const std::string text =
       "%x = input()\n%a = torch.abs(%x)\n%y = torch.positive(%a)\n"
       "%c = %y.add_(1)\nreturn (%c, %a)\n";
