@@ -6,9 +6,14 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <array>
 
 namespace sparsebit::passes {
 namespace {
+
+/// Arguments of these operators that a module's constructor takes, too.
+constexpr std::array kOptions = {"stride",   "padding", "output_padding",
+                                 "dilation", "groups",  "padding_mode"};
 
 bool is_transposed(const NodeView& view) {
   return view.call->op->name.starts_with("conv_transpose");
@@ -32,8 +37,7 @@ int64_t groups_of(const NodeView& view) {
 /// Whether a module could have all that the call says.
 bool has_fixed_options(const NodeView& view) {
   const fx::Args& args = view.call->args;
-  for (const char* name :
-       {"stride", "padding", "output_padding", "dilation", "groups", "padding_mode"}) {
+  for (const char* name : kOptions) {
     if (args.has(name) && args[name].contains_node()) return false;
   }
   if (args.has("groups") && (!args["groups"].is_int() || args["groups"].to_int() < 1)) return false;
@@ -56,11 +60,9 @@ std::string module_type(const std::string& op) {
   return (op.starts_with("conv_transpose") ? "torch.nn.ConvTranspose" : "torch.nn.Conv") + dims;
 }
 
-/// Arguments of the operator that are arguments of the constructor, too.
 fx::Kwargs constructor_options(const NodeView& view) {
   fx::Kwargs options;
-  for (const char* name :
-       {"stride", "padding", "output_padding", "dilation", "groups", "padding_mode"}) {
+  for (const char* name : kOptions) {
     if (view.call->args.has(name)) options.emplace_back(name, view.arg(name));
   }
   return options;

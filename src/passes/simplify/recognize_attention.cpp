@@ -1,4 +1,5 @@
 #include "passes/all_passes.h"
+#include "passes/inner_step.h"
 #include "passes/values.h"
 
 namespace sparsebit::passes {
@@ -64,24 +65,15 @@ Replacements not_scaled(const Match& match, Rewriter& rewriter, bool masked) {
                    mask_of(match, masked, match.node("scores")));
 }
 
-PatternNode attention_step(const char* name, std::vector<std::string> operators,
-                           std::vector<std::string> inputs) {
-  return {.name = name,
-          .operators = std::move(operators),
-          .inputs = std::move(inputs),
-          .order = InputOrder::Subset,
-          .users = Users::Inside};
-}
-
 /// The steps behind the (scaled) scores.
 Pattern attention_pattern(std::vector<PatternNode> steps, bool masked) {
   const std::string scores = steps.back().name;
-  PatternNode mask = attention_step("masked", {"add"}, {scores});
+  PatternNode mask = inner_step("masked", {"add"}, {scores});
   mask.check = is_plain;
   if (masked) steps.push_back(mask);
-  PatternNode weights = attention_step("weights", {"softmax"}, {masked ? "masked" : scores});
+  PatternNode weights = inner_step("weights", {"softmax"}, {masked ? "masked" : scores});
   steps.push_back(weights);
-  PatternNode result = attention_step("result", {"matmul", "bmm"}, {"weights"});
+  PatternNode result = inner_step("result", {"matmul", "bmm"}, {"weights"});
   result.users = Users::Free;
   steps.push_back(result);
   return Pattern(std::move(steps));
@@ -91,9 +83,9 @@ Pattern attention_pattern(std::vector<PatternNode> steps, bool masked) {
 
 Pass recognize_attention() {
   const PatternNode any{.name = "query"};
-  const PatternNode scale_query = attention_step("scaled", {"mul", "div"}, {"query"});
-  const PatternNode scale_scores = attention_step("scaled", {"mul", "div"}, {"scores"});
-  const PatternNode of_scaled = attention_step("scores", {"matmul", "bmm"}, {"scaled"});
+  const PatternNode scale_query = inner_step("scaled", {"mul", "div"}, {"query"});
+  const PatternNode scale_scores = inner_step("scaled", {"mul", "div"}, {"scores"});
+  const PatternNode of_scaled = inner_step("scores", {"matmul", "bmm"}, {"scaled"});
   const PatternNode plain = {
       .name = "scores", .operators = {"matmul", "bmm"}, .users = Users::Inside};
   Pass pass{.name = "recognize_attention",

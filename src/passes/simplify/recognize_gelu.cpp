@@ -1,4 +1,5 @@
 #include "passes/all_passes.h"
+#include "passes/inner_step.h"
 #include "passes/values.h"
 
 #include <algorithm>
@@ -9,17 +10,6 @@ namespace sparsebit::passes {
 namespace {
 
 using Nodes = std::vector<PatternNode>;
-
-/// A step that only other steps of the pattern read. Numbers are no inputs, and a constant
-/// tensor may be one, so that not all inputs are named.
-PatternNode gelu_step(const char* name, std::vector<std::string> operators,
-                      std::vector<std::string> inputs) {
-  return {.name = name,
-          .operators = std::move(operators),
-          .inputs = std::move(inputs),
-          .order = InputOrder::Subset,
-          .users = Users::Inside};
-}
 
 PatternNode gelu_last(PatternNode node) {
   node.users = Users::Free;
@@ -33,12 +23,12 @@ std::vector<Pattern> with_half(const Nodes& bracket) {
     nodes.insert(nodes.end(), rest);
     return Pattern(std::move(nodes));
   };
-  return {with({gelu_step("product", {"mul"}, {"x", "bracket"}),
-                gelu_last(gelu_step("half", {"mul", "div"}, {"product"}))}),
-          with({gelu_step("half", {"mul", "div"}, {"x"}),
-                gelu_last(gelu_step("product", {"mul"}, {"half", "bracket"}))}),
-          with({gelu_step("half", {"mul", "div"}, {"bracket"}),
-                gelu_last(gelu_step("product", {"mul"}, {"x", "half"}))})};
+  return {with({inner_step("product", {"mul"}, {"x", "bracket"}),
+                gelu_last(inner_step("half", {"mul", "div"}, {"product"}))}),
+          with({inner_step("half", {"mul", "div"}, {"x"}),
+                gelu_last(inner_step("product", {"mul"}, {"half", "bracket"}))}),
+          with({inner_step("half", {"mul", "div"}, {"bracket"}),
+                gelu_last(inner_step("product", {"mul"}, {"x", "half"}))})};
 }
 
 bool halves_product(const Match& match) {
@@ -85,16 +75,16 @@ Replacements by_tanh_gelu(const Match& match, Rewriter& rewriter) {
 
 Pass recognize_gelu() {
   const Nodes with_erf_bracket = {{.name = "x"},
-                                  gelu_step("scaled", {"div", "mul"}, {"x"}),
-                                  gelu_step("erf", {"erf"}, {"scaled"}),
-                                  gelu_step("bracket", {"add"}, {"erf"})};
+                                  inner_step("scaled", {"div", "mul"}, {"x"}),
+                                  inner_step("erf", {"erf"}, {"scaled"}),
+                                  inner_step("bracket", {"add"}, {"erf"})};
   const Nodes with_tanh_bracket = {{.name = "x"},
-                                   gelu_step("cube", {"pow"}, {"x"}),
-                                   gelu_step("small", {"mul"}, {"cube"}),
-                                   gelu_step("sum", {"add"}, {"x", "small"}),
-                                   gelu_step("scaled", {"mul"}, {"sum"}),
-                                   gelu_step("tanh", {"tanh"}, {"scaled"}),
-                                   gelu_step("bracket", {"add"}, {"tanh"})};
+                                   inner_step("cube", {"pow"}, {"x"}),
+                                   inner_step("small", {"mul"}, {"cube"}),
+                                   inner_step("sum", {"add"}, {"x", "small"}),
+                                   inner_step("scaled", {"mul"}, {"sum"}),
+                                   inner_step("tanh", {"tanh"}, {"scaled"}),
+                                   inner_step("bracket", {"add"}, {"tanh"})};
   Pass pass{.name = "recognize_gelu",
             .summary = "x / 2 * (1 + erf(x / sqrt(2))) is gelu, and so is its form with tanh",
             .stage = Stage::Simplify};

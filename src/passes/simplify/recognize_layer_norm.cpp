@@ -1,4 +1,5 @@
 #include "passes/all_passes.h"
+#include "passes/inner_step.h"
 #include "passes/values.h"
 
 #include <ATen/ATen.h>
@@ -47,24 +48,15 @@ Replacements by_layer_norm(const Match& match, Rewriter& rewriter) {
                                           {x, fx::List({*size}), weight, bias, *eps})}};
 }
 
-PatternNode norm_step(const char* name, std::vector<std::string> operators,
-                      std::vector<std::string> inputs, InputOrder order = InputOrder::Exact) {
-  return {.name = name,
-          .operators = std::move(operators),
-          .inputs = std::move(inputs),
-          .order = order,
-          .users = Users::Inside};
-}
-
 /// @param square  one input, or twice the same
 /// @param normal  divided by a root, or multiplied with an inverse root
 Pattern norm_pattern(PatternNode square, const char* root, PatternNode normal) {
-  PatternNode mean = norm_step("mean", {"mean"}, {"x"});
-  PatternNode variance = norm_step("variance", {"mean"}, {"square"});
-  PatternNode stable = norm_step("stable", {"add"}, {"variance"}, InputOrder::Subset);
-  PatternNode scaled = norm_step("scaled", {"mul"}, {"normal"}, InputOrder::Subset);
-  PatternNode shifted = norm_step("shifted", {"add"}, {"scaled"}, InputOrder::Subset);
-  PatternNode centred = norm_step("centred", {"sub"}, {"x", "mean"});
+  PatternNode mean = inner_step("mean", {"mean"}, {"x"}, InputOrder::Exact);
+  PatternNode variance = inner_step("variance", {"mean"}, {"square"}, InputOrder::Exact);
+  PatternNode stable = inner_step("stable", {"add"}, {"variance"});
+  PatternNode scaled = inner_step("scaled", {"mul"}, {"normal"});
+  PatternNode shifted = inner_step("shifted", {"add"}, {"scaled"});
+  PatternNode centred = inner_step("centred", {"sub"}, {"x", "mean"}, InputOrder::Exact);
   mean.check = variance.check = keeps_one_axis;
   stable.check = shifted.check = centred.check = is_plain;
   shifted.users = Users::Free;
@@ -74,7 +66,7 @@ Pattern norm_pattern(PatternNode square, const char* root, PatternNode normal) {
                   std::move(square),
                   variance,
                   stable,
-                  norm_step("deviation", {root}, {"stable"}),
+                  inner_step("deviation", {root}, {"stable"}, InputOrder::Exact),
                   std::move(normal),
                   scaled,
                   shifted});
@@ -83,12 +75,13 @@ Pattern norm_pattern(PatternNode square, const char* root, PatternNode normal) {
 }  // namespace
 
 Pass recognize_layer_norm() {
-  const PatternNode power = norm_step("square", {"pow"}, {"centred"}, InputOrder::Subset);
-  const PatternNode product = norm_step("square", {"mul"}, {"centred", "centred"});
-  PatternNode quotient = norm_step("normal", {"div"}, {"centred", "deviation"});
+  const PatternNode power = inner_step("square", {"pow"}, {"centred"});
+  const PatternNode product =
+      inner_step("square", {"mul"}, {"centred", "centred"}, InputOrder::Exact);
+  PatternNode quotient = inner_step("normal", {"div"}, {"centred", "deviation"}, InputOrder::Exact);
   quotient.check = is_plain;
   const PatternNode multiplied =
-      norm_step("normal", {"mul"}, {"centred", "deviation"}, InputOrder::Any);
+      inner_step("normal", {"mul"}, {"centred", "deviation"}, InputOrder::Any);
   Pass pass{.name = "recognize_layer_norm",
             .summary = "(x - mean) / sqrt(variance + eps) * weight + bias is layer_norm",
             .stage = Stage::Simplify};
