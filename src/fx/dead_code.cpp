@@ -62,12 +62,12 @@ class UsedState {
     for (const Node& node : module.graph().nodes()) {
       if (node.op() == Opcode::CallModule) {
         use_way_to(node.target());
-        if (Module* called = root_.find(node.target())) whole_.insert(called);
+        use_whole(root_.find(node.target()));
       } else if (node.op() == Opcode::GetAttr) {
         const auto [owner, name] = split_path(node.target());
         use_way_to(owner);
         if (Module* module_of_tensor = root_.find(owner)) tensors_[module_of_tensor].insert(name);
-        if (Module* module_itself = root_.find(node.target())) whole_.insert(module_itself);
+        use_whole(root_.find(node.target()));
       }
     }
   }
@@ -84,6 +84,11 @@ class UsedState {
   }
 
  private:
+  void use_whole(Module* module) {
+    if (!module || whole_.contains(module)) return;
+    for (const auto& [path, part] : module->named_modules()) whole_.insert(part);
+  }
+
   void use_way_to(std::string path) {
     for (; !path.empty(); path = split_path(path).first) {
       if (Module* module = root_.find(path)) passed_.insert(module);
@@ -91,7 +96,7 @@ class UsedState {
   }
 
   Module& root_;
-  std::unordered_set<const Module*> whole_;   // called, so all of it is used
+  std::unordered_set<const Module*> whole_;   // called, or part of what is
   std::unordered_set<const Module*> passed_;  // something inside is used
   std::unordered_map<const Module*, std::unordered_set<std::string>> tensors_;
 };

@@ -42,11 +42,13 @@ std::pair<std::string, std::string> split_path(std::string_view path) {
 }
 
 Module::Module(std::string type, Schema forward)
-    : type_(std::move(type)), forward_schema_(std::move(forward)) {}
+    : type_(std::move(type)),
+      spelling_(operators().find(type_)),
+      forward_schema_(std::move(forward)) {}
 
-bool Module::is_operator() const {
-  const Spelling* spelling = operators().find(type_);
-  return spelling && spelling->module && typeid(*this) == typeid(Module);
+const Spelling* Module::spelling() const {
+  const bool is_module_type = spelling_ && spelling_->module;
+  return is_module_type && typeid(*this) == typeid(Module) ? spelling_ : nullptr;
 }
 
 Value Module::invoke(std::span<const Value> args, const Kwargs& kwargs) {
@@ -60,7 +62,7 @@ Args Module::bind(std::span<const Value> args, const Kwargs& kwargs) const {
 }
 
 Value Module::forward(const Args& in) {
-  const Spelling* spelling = operators().find(type_);
+  const Spelling* spelling = spelling_;
   SPARSEBIT_CHECK(spelling && spelling->module, Unsupported, "the module type '", type_,
                   "' is not known, so it cannot be executed",
                   did_you_mean(type_, operators().spellings()));
@@ -232,11 +234,11 @@ namespace {
 
 /// @param state  null: new tensors, as the type makes them.
 ModulePtr construct(const ModuleForm& form, std::span<const Value> args, const Kwargs& kwargs,
-                    const ModuleState* state) {
+                    const ModuleState* state, Grad grad) {
   auto module = std::make_shared<Module>(form.type, form.forward);
   const Args constructor(form.constructor, form.constructor.bind(args, kwargs));
   if (state) {
-    install_state(*module, *state);
+    install_state(*module, *state, grad);
   } else if (form.init) {
     install_state(*module, form.init(constructor, c10::nullopt));
   }
@@ -249,23 +251,23 @@ ModulePtr construct(const ModuleForm& form, std::span<const Value> args, const K
 }
 
 ModulePtr make(std::string_view type, std::span<const Value> args, const Kwargs& kwargs,
-               const ModuleState* state) {
+               const ModuleState* state, Grad grad) {
   const Spelling& spelling = operators().get(type);
   SPARSEBIT_CHECK(spelling.module, InvalidArgument, "'", type,
                   "' is a function, not a module type");
-  return with_context([&] { return construct(*spelling.module, args, kwargs, state); },
+  return with_context([&] { return construct(*spelling.module, args, kwargs, state, grad); },
                       [&] { return "in the construction of " + spelling.module->type; });
 }
 
 }  // namespace
 
 ModulePtr make_module(std::string_view type, std::span<const Value> args, const Kwargs& kwargs) {
-  return make(type, args, kwargs, nullptr);
+  return make(type, args, kwargs, nullptr, Grad::Required);
 }
 
 ModulePtr make_module(std::string_view type, std::span<const Value> args, const Kwargs& kwargs,
-                      const ModuleState& state) {
-  return make(type, args, kwargs, &state);
+                      const ModuleState& state, Grad grad) {
+  return make(type, args, kwargs, &state, grad);
 }
 
 }  // namespace sparsebit::fx

@@ -3,6 +3,8 @@
 #include "sparsebit/core/error.h"
 #include "sparsebit/fx/graph.h"
 
+#include <algorithm>
+
 namespace sparsebit::fx {
 
 std::string_view to_string(Opcode op) {
@@ -95,12 +97,36 @@ std::vector<Node*> Node::replace_all_uses_with(Node& replacement) {
   return changed;
 }
 
-void Node::replace_input_with(Node& old, Node& replacement) {
-  SPARSEBIT_CHECK(old.graph_ == graph_ && replacement.graph_ == graph_, InvalidArgument, "node '",
-                  replacement.name_, "' belongs to another graph than '", name_, "'");
-  const auto swap = [&](Node& node) -> Value { return &node == &old ? replacement : node; };
-  auto [args, kwargs] = map_arguments(swap);
-  set_arguments(std::move(args), std::move(kwargs));
+void Node::replace_input_with(Node& old, const Value& replacement) {
+  const auto check = [&](const Node& node) {
+    SPARSEBIT_CHECK(node.graph_ == graph_, InvalidArgument, "node '", node.name_,
+                    "' belongs to another graph than '", name_, "'");
+  };
+  check(old);
+  replacement.for_each_node(check);
+  for (Argument& arg : args_) arg.replace_node(old, replacement);
+  for (auto& [key, value] : kwargs_) value.replace_node(old, replacement);
+  const bool is_new_input =
+      replacement.is_node() &&
+      std::find(inputs_.begin(), inputs_.end(), &replacement.node()) == inputs_.end();
+  if (is_new_input) {
+    relink_input(old, replacement.node());
+  } else {
+    unlink_inputs();
+    link_inputs();
+  }
+  graph_->touch();
+}
+
+/// Only the one link changes: a node may have thousands of inputs that are replaced one by one.
+void Node::relink_input(Node& old, Node& replacement) {
+  const auto it = std::find(inputs_.begin(), inputs_.end(), &old);
+  if (it == inputs_.end()) return;
+  *it = &replacement;
+  std::list<Node*>::iterator& link = use_links_[it - inputs_.begin()];
+  old.users_.erase(link);
+  replacement.users_.push_back(this);
+  link = std::prev(replacement.users_.end());
 }
 
 std::pair<std::vector<Argument>, Kwargs> Node::map_arguments(

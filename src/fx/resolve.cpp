@@ -53,8 +53,8 @@ const Spelling* find_spelling(const Node& node, const Module& root) {
     case Opcode::CallMethod:
       return operators().find("Tensor." + node.target());
     case Opcode::CallModule: {
-      const ModulePtr module = root.find_module(node.target());
-      return module && module->is_operator() ? operators().find(module->type()) : nullptr;
+      const Module* module = root.find(node.target());
+      return module ? module->spelling() : nullptr;
     }
     default:
       return nullptr;
@@ -101,7 +101,7 @@ bool mutates_input(const Node& node, const Module& root) {
   return is_true(resolve(node, root)->args["inplace"]);
 }
 
-void install_state(Module& module, const ModuleState& state) {
+void install_state(Module& module, const ModuleState& state, Grad grad) {
   const auto owner_of = [&module](const std::string& path) -> std::pair<Module*, std::string> {
     auto [parent, name] = split_path(path);
     if (!module.find(parent))
@@ -110,7 +110,7 @@ void install_state(Module& module, const ModuleState& state) {
   };
   for (const auto& [path, tensor] : state.parameters) {
     const auto [owner, name] = owner_of(path);
-    owner->add_parameter(name, tensor);
+    owner->add_parameter(name, tensor, grad);
   }
   for (const auto& [path, tensor] : state.buffers) {
     const auto [owner, name] = owner_of(path);

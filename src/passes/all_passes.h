@@ -15,6 +15,7 @@ Pass fold_constants();               ///< f(constants) -> constant
 Pass remove_no_ops();                ///< x * 1, x + 0, cat([x]) -> x
 Pass merge_duplicates();             ///< f(x), f(x) -> f(x)
 Pass recognize_layer_norm();         ///< (x - mean) / sqrt(variance + eps) * weight + bias
+Pass recognize_relu();               ///< clamp(x, 0), maximum(x, 0) -> relu(x)
 Pass recognize_gelu();               ///< x / 2 * (1 + erf(x / sqrt(2))), and with tanh
 Pass recognize_silu();               ///< x * sigmoid(x)
 Pass recognize_hardswish();          ///< x * relu6(x + 3) / 6
@@ -28,6 +29,7 @@ Pass merge_pads();                   ///< conv(pad(x)) -> conv(x) with more padd
 // fuse/
 Pass fuse_bn();         ///< bn(layer(x)) -> layer(x): weight * factor, bias * factor + shift
 Pass fuse_bn_before();  ///< layer(bn(x)) -> layer(x): weight * factor, bias + weight @ shift
+Pass fuse_scale();      ///< layer(x) * a + b -> layer(x), constants a and b per channel
 
 // equalize/
 Pass equalize_layers();  ///< first * s, second / s with s = sqrt(range of second / of first)

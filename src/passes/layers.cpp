@@ -15,19 +15,28 @@ namespace {
 constexpr std::array kOptions = {"stride",   "padding", "output_padding",
                                  "dilation", "groups",  "padding_mode"};
 
-bool is_transposed(const NodeView& view) {
-  return view.call->op->name.starts_with("conv_transpose");
-}
+/// An operator with weights, and the module that has them.
+struct LayerKind {
+  const char* op;
+  const char* module_type;
+  int64_t spatial_axes = 0;
+  bool transposed = false;
+};
 
-bool is_layer(const NodeView& view) {
-  const std::vector<std::string>& names = layer_operators();
-  return std::find(names.begin(), names.end(), view.call->op->name) != names.end();
-}
+constexpr std::array<LayerKind, 7> kKinds = {
+    {{"conv1d", "torch.nn.Conv1d", 1},
+     {"conv2d", "torch.nn.Conv2d", 2},
+     {"conv3d", "torch.nn.Conv3d", 3},
+     {"conv_transpose1d", "torch.nn.ConvTranspose1d", 1, true},
+     {"conv_transpose2d", "torch.nn.ConvTranspose2d", 2, true},
+     {"conv_transpose3d", "torch.nn.ConvTranspose3d", 3, true},
+     {"linear", "torch.nn.Linear"}}};
 
-/// 2 for conv2d.
-int64_t spatial_axes(const NodeView& convolution) {
-  const std::string& op = convolution.call->op->name;
-  return op[op.size() - 2] - '0';
+/// Null for other operators.
+const LayerKind* kind_of(const NodeView& view) {
+  const auto it = std::find_if(kKinds.begin(), kKinds.end(),
+                               [&](const LayerKind& kind) { return view.is(kind.op); });
+  return it == kKinds.end() ? nullptr : &*it;
 }
 
 int64_t groups_of(const NodeView& view) {
@@ -46,18 +55,10 @@ bool has_fixed_options(const NodeView& view) {
 }
 
 /// Whether the weight has the shape that the operator needs.
-bool fits_together(const Layer& layer, const NodeView& view) {
-  const int64_t rank = view.is("linear") ? 2 : spatial_axes(view) + 2;
-  return layer.weight.dim() == rank && layer.weight.numel() > 0 &&
+bool fits_together(const Layer& layer, const LayerKind& kind) {
+  return layer.weight.dim() == kind.spatial_axes + 2 && layer.weight.numel() > 0 &&
          layer.weight.size(0) % layer.groups == 0 &&
          (!layer.bias.defined() || layer.bias.sizes() == at::IntArrayRef({layer.outputs()}));
-}
-
-/// "conv_transpose2d" is made by torch.nn.ConvTranspose2d.
-std::string module_type(const std::string& op) {
-  if (op == "linear") return "torch.nn.Linear";
-  const std::string dims = op.substr(op.size() - 2);  // "2d"
-  return (op.starts_with("conv_transpose") ? "torch.nn.ConvTranspose" : "torch.nn.Conv") + dims;
 }
 
 fx::Kwargs constructor_options(const NodeView& view) {
@@ -71,11 +72,15 @@ fx::Kwargs constructor_options(const NodeView& view) {
 }  // namespace
 
 const std::vector<std::string>& layer_operators() {
-  static const std::vector<std::string> names = {
-      "conv1d",           "conv2d",           "conv3d", "conv_transpose1d",
-      "conv_transpose2d", "conv_transpose3d", "linear"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list;
+    for (const LayerKind& kind : kKinds) list.emplace_back(kind.op);
+    return list;
+  }();
   return names;
 }
+
+int64_t batched_rank(const NodeView& layer) { return kind_of(layer)->spatial_axes + 2; }
 
 int64_t Layer::outputs() const { return transposed ? weight.size(1) * groups : weight.size(0); }
 
@@ -99,21 +104,23 @@ at::Tensor Layer::with_inputs_times(const at::Tensor& factor) const {
 }
 
 std::optional<Layer> read_layer(const NodeView& view, const Rewriter& rewriter) {
-  if (!view.call || !is_layer(view) || !has_fixed_options(view)) return std::nullopt;
+  const LayerKind* kind = view.call ? kind_of(view) : nullptr;
+  if (!kind || !has_fixed_options(view)) return std::nullopt;
   const at::Tensor* weight = constant_tensor(view.arg("weight"), rewriter);
   const at::Tensor* bias = constant_tensor(view.arg("bias"), rewriter);
   if (!weight || !weight->is_floating_point() || (!bias && !view.arg("bias").is_none()))
     return std::nullopt;
-  const Layer layer{.weight = weight->detach(),
-                    .bias = bias ? bias->detach() : at::Tensor(),
+  const Layer layer{.weight = *weight,
+                    .bias = bias ? *bias : at::Tensor(),
                     .groups = groups_of(view),
-                    .transposed = is_transposed(view),
-                    .trained = weight->requires_grad()};
-  return fits_together(layer, view) ? std::optional(layer) : std::nullopt;
+                    .transposed = kind->transposed,
+                    .trained = weight->requires_grad(),
+                    .bias_trained = (bias ? bias : weight)->requires_grad()};
+  return fits_together(layer, *kind) ? std::optional(layer) : std::nullopt;
 }
 
 bool agree_on_channels(const NodeView& layer, const NodeView& norm, const Rewriter& rewriter) {
-  const int64_t rank = layer.is("linear") ? 2 : spatial_axes(layer) + 2;
+  const int64_t rank = batched_rank(layer);
   const fx::Value& told = norm.arg("spatial_dims");
   // A BatchNorm2d or 3d takes batches of this rank only.
   const bool by_norm = rank > 3 && told.is_int() && told.to_int() + 2 == rank;
@@ -121,7 +128,7 @@ bool agree_on_channels(const NodeView& layer, const NodeView& norm, const Rewrit
 }
 
 fx::ModulePtr make_layer(const NodeView& view, const Layer& layer, const fx::Kwargs& changes) {
-  const std::string& op = view.call->op->name;
+  const LayerKind& kind = *kind_of(view);
   fx::Kwargs options = constructor_options(view);
   for (const auto& [name, value] : changes) {
     for (auto& option : options) {
@@ -130,21 +137,14 @@ fx::ModulePtr make_layer(const NodeView& view, const Layer& layer, const fx::Kwa
   }
   options.emplace_back("bias", layer.bias.defined());
   std::vector<fx::Value> sizes = {layer.inputs(), layer.outputs()};
-  if (op != "linear") sizes.emplace_back(layer.weight.sizes().slice(2).vec());
-  return make_with_parameters(module_type(op), sizes, options,
-                              {{"weight", layer.weight}, {"bias", layer.bias}}, layer.trained);
-}
-
-fx::ModulePtr make_with_parameters(std::string_view type, std::span<const fx::Value> args,
-                                   const fx::Kwargs& options, const fx::TensorList& parameters,
-                                   bool trained) {
-  fx::ModulePtr module =
-      fx::make_module(type, args, options, {.parameters = parameters, .buffers = {}});
-  for (const auto& item : module->named_parameters()) {
-    at::Tensor parameter = item.value();
-    parameter.requires_grad_(trained);
-  }
-  return module;
+  if (kind.spatial_axes > 0) sizes.emplace_back(layer.weight.sizes().slice(2).vec());
+  const auto parameter = [](at::Tensor tensor, bool trained) {
+    return trained && !tensor.requires_grad() ? tensor.requires_grad_() : tensor;
+  };
+  fx::TensorList parameters = {{"weight", parameter(layer.weight, layer.trained)}, {"bias", {}}};
+  if (layer.bias.defined()) parameters[1].second = parameter(layer.bias, layer.bias_trained);
+  return fx::make_module(kind.module_type, sizes, options,
+                         {.parameters = std::move(parameters), .buffers = {}}, fx::Grad::AsGiven);
 }
 
 bool is_part_of_others(const std::string& path, const Rewriter& rewriter) {

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "sparsebit/passes/pattern.h"
-
 #include "sparsebit/fx/graph_module.h"
+#include "sparsebit/passes/pattern.h"
 
 #include <ATen/core/Tensor.h>
 
@@ -17,13 +16,17 @@ class Rewriter;
 /// Operators with a weight per pair of an output and an input channel.
 const std::vector<std::string>& layer_operators();
 
+/// How many axes a batch of inputs of one of them has.
+int64_t batched_rank(const NodeView& layer);
+
 /// One of them, its weights known.
 struct Layer {
   at::Tensor weight;
   at::Tensor bias = {};  ///< undefined when there is none
   int64_t groups = 1;
-  bool transposed = false;  ///< the weight has the inputs first
-  bool trained = false;     ///< the weight takes part in training
+  bool transposed = false;    ///< the weight has the inputs first
+  bool trained = false;       ///< the weight takes part in training
+  bool bias_trained = false;  ///< so does the bias, or would, if there was one
 
   int64_t outputs() const;
   int64_t inputs() const;
@@ -44,14 +47,10 @@ std::optional<Layer> read_layer(const NodeView& view, const Rewriter& rewriter);
 /// linear layer has them on the last axis, and without a batch a convolution has them on the first.
 bool agree_on_channels(const NodeView& layer, const NodeView& norm, const Rewriter& rewriter);
 
-/// A torch.nn module that does what the call does with the weight and bias of `layer`.
+/// A torch.nn module that does what the call does with the weight and bias of `layer`. They are
+/// trained if they were; tensors of the model that have not changed are not copied.
 /// @param changes  constructor arguments that are to be others than those of the call.
 fx::ModulePtr make_layer(const NodeView& view, const Layer& layer, const fx::Kwargs& changes = {});
-
-/// As fx::make_module(), but whether the parameters are trained is told.
-fx::ModulePtr make_with_parameters(std::string_view type, std::span<const fx::Value> args,
-                                   const fx::Kwargs& options, const fx::TensorList& parameters,
-                                   bool trained);
 
 /// Whether somebody calls a module around the one at this path, or uses it under another path, so
 /// that changing the one changes the other.

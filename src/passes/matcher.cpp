@@ -3,6 +3,7 @@
 #include "sparsebit/core/error.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 namespace sparsebit::passes {
@@ -44,12 +45,19 @@ GraphIndex::GraphIndex(fx::GraphModule& module)
     if (tensor) readers_[tensor->unsafeGetTensorImpl()] += node->users().size();
     if (is_attribute) read_.insert(fx::split_path(node->target()).first);
   }
-  std::unordered_set<const fx::Module*> seen;
+  std::unordered_set<const fx::Module*> seen, counted;
   for (const auto& [path, child] : module.named_modules(fx::Duplicates::Keep)) {
-    const bool is_new = seen.insert(child).second;
-    if (!is_new) shared_.insert(child);
-    if (is_new && child->is_operator()) count_readers(*child);
+    if (!seen.insert(child).second) shared_.insert(child);
+    const bool is_used = child->is_operator() || is_inside_called(path);
+    if (is_used && counted.insert(child).second) count_readers(*child);
   }
+}
+
+bool GraphIndex::is_inside_called(std::string path) const {
+  for (; !path.empty(); path = fx::split_path(path).first) {
+    if (calls_.contains(path)) return true;
+  }
+  return false;
 }
 
 void GraphIndex::count_readers(const fx::Module& layer) {
@@ -97,7 +105,9 @@ class Matcher {
       : pattern_(pattern),
         index_(index),
         inputs_of_(pattern.nodes().size()),
+        all_(pattern.nodes().size()),
         bound_(pattern.nodes().size(), nullptr) {
+    std::iota(all_.begin(), all_.end(), size_t{0});
     for (size_t i = 0; i < pattern.nodes().size(); ++i) {
       for (const std::string& name : pattern.nodes()[i].inputs)
         inputs_of_[i].push_back(name == kAnything ? kNone : pattern.find(name));
@@ -109,18 +119,19 @@ class Matcher {
   }
 
   std::vector<Match> find_all() {
-    choose_order();
-    for (const Node* node : anchors_) try_to_bind(0, index_.view(*node));
-    std::sort(found_.begin(), found_.end(),
-              [](const Found& a, const Found& b) { return a.positions < b.positions; });
-    std::vector<Match> matches;
-    std::set<std::vector<size_t>> seen;  // sets of nodes
-    for (Found& found : found_) {
-      std::vector<size_t> key = found.positions;
-      std::sort(key.begin(), key.end());
-      if (seen.insert(std::move(key)).second) matches.push_back(std::move(found.match));
+    const size_t rarest = choose_anchor();
+    choose_order(rarest);
+    for (const Node* node : candidates_of(pattern_.nodes()[rarest]))
+      try_to_bind(0, index_.view(*node));
+    return sorted();
+  }
+
+  std::vector<Match> find_around(const std::vector<Node*>& nodes) {
+    for (size_t i = 0; i < pattern_.nodes().size(); ++i) {
+      choose_order(i);
+      for (const Node* node : nodes) try_to_bind(0, index_.view(*node));
     }
-    return matches;
+    return sorted();
   }
 
   bool fits(const Match& match) {
@@ -139,16 +150,34 @@ class Matcher {
     Match match;
   };
 
-  /// Starts with the node of which the graph has fewest, then goes from neighbour to neighbour.
-  void choose_order() {
-    size_t fewest = ~size_t{0};
-    for (size_t i = 0; i < pattern_.nodes().size(); ++i) {
-      std::vector<Node*> candidates = candidates_of(pattern_.nodes()[i]);
-      if (candidates.size() >= fewest) continue;
-      fewest = candidates.size();
-      anchors_ = std::move(candidates);
-      order_ = {i};
+  /// Each set of nodes once.
+  std::vector<Match> sorted() {
+    std::sort(found_.begin(), found_.end(),
+              [](const Found& a, const Found& b) { return a.positions < b.positions; });
+    std::vector<Match> matches;
+    std::set<std::vector<size_t>> seen;  // sets of nodes
+    for (Found& found : found_) {
+      std::vector<size_t> key = found.positions;
+      std::sort(key.begin(), key.end());
+      if (seen.insert(std::move(key)).second) matches.push_back(std::move(found.match));
     }
+    return matches;
+  }
+
+  /// The node of which the graph has fewest.
+  size_t choose_anchor() const {
+    size_t anchor = 0, fewest = ~size_t{0};
+    for (size_t i = 0; i < pattern_.nodes().size(); ++i) {
+      const size_t count = count_candidates(pattern_.nodes()[i]);
+      if (count < fewest) anchor = i;
+      fewest = std::min(fewest, count);
+    }
+    return anchor;
+  }
+
+  /// From the anchor to its neighbours, then to theirs.
+  void choose_order(size_t anchor) {
+    order_ = {anchor};
     while (order_.size() < pattern_.nodes().size()) {
       for (size_t i = 0; i < pattern_.nodes().size(); ++i) {
         const bool placed = std::find(order_.begin(), order_.end(), i) != order_.end();
@@ -158,6 +187,13 @@ class Matcher {
         }
       }
     }
+  }
+
+  size_t count_candidates(const PatternNode& node) const {
+    if (node.operators.empty()) return index_.nodes().size();
+    size_t count = 0;
+    for (const std::string& name : node.operators) count += index_.nodes_of(name).size();
+    return count;
   }
 
   std::vector<Node*> candidates_of(const PatternNode& node) const {
@@ -280,7 +316,7 @@ class Matcher {
       const bool concerned = std::find(nodes.begin(), nodes.end(), i) != nodes.end();
       const bool complete =
           std::all_of(nodes.begin(), nodes.end(), [&](size_t j) { return bound_[j] != nullptr; });
-      if (concerned && complete && !pattern_.checks()[c].check(as_match())) return false;
+      if (concerned && complete && !pattern_.checks()[c].check(as_match(nodes))) return false;
     }
     return true;
   }
@@ -299,11 +335,11 @@ class Matcher {
     return true;
   }
 
-  Match as_match() const {
+  Match as_match(const std::vector<size_t>& pattern_nodes) const {
     Match match;
-    for (size_t i = 0; i < bound_.size(); ++i) {
+    for (const size_t i : pattern_nodes) {
       const PatternNode& node = pattern_.nodes()[i];
-      if (bound_[i]) match.entries_.push_back({node.name, bound_[i], !node.operators.empty()});
+      match.entries_.push_back({node.name, bound_[i], !node.operators.empty()});
     }
     return match;
   }
@@ -312,21 +348,26 @@ class Matcher {
     std::vector<size_t> positions;
     for (auto it = bound_.rbegin(); it != bound_.rend(); ++it)
       positions.push_back(index_.position(*(*it)->node));
-    found_.push_back({std::move(positions), as_match()});
+    found_.push_back({std::move(positions), as_match(all_)});
   }
 
   const Pattern& pattern_;
   const GraphIndex& index_;
   std::vector<std::vector<size_t>> inputs_of_;    // by pattern node
   std::vector<std::vector<size_t>> joint_nodes_;  // by joint check
+  std::vector<size_t> all_;                       // pattern nodes
   std::vector<size_t> order_;                     // in which nodes are bound
-  std::vector<Node*> anchors_;                    // candidates for the first
   std::vector<const NodeView*> bound_;            // by pattern node
   std::vector<Found> found_;
 };
 
 std::vector<Match> find_matches(const Pattern& pattern, const GraphIndex& index) {
   return Matcher(pattern, index).find_all();
+}
+
+std::vector<Match> find_matches(const Pattern& pattern, const GraphIndex& index,
+                                const std::vector<Node*>& around) {
+  return around.empty() ? std::vector<Match>() : Matcher(pattern, index).find_around(around);
 }
 
 bool still_matches(const Pattern& pattern, const Match& match, const GraphIndex& index) {

@@ -1,17 +1,24 @@
 #include "sparsebit/passes/pattern.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/near_match.h"
 
 #include <algorithm>
 #include <numeric>
 
 namespace sparsebit::passes {
 
-const NodeView& Match::operator[](std::string_view name) const {
+const Match::Entry* Match::find(std::string_view name) const {
   const auto it = std::find_if(entries_.begin(), entries_.end(),
                                [&](const Entry& entry) { return entry.name == name; });
-  SPARSEBIT_CHECK(it != entries_.end(), InvalidArgument, "the pattern has no node '", name, "'");
-  return *it->node;
+  return it == entries_.end() ? nullptr : &*it;
+}
+
+const NodeView& Match::operator[](std::string_view name) const {
+  const Entry* entry = find(name);
+  SPARSEBIT_CHECK(entry, InvalidArgument, "there is no node '", name,
+                  "' in the pattern, or not among those that the joint check names");
+  return *entry->node;
 }
 
 std::vector<fx::Node*> Match::nodes() const {
@@ -43,6 +50,16 @@ size_t Pattern::find(std::string_view name) const {
   throw Error(ErrorKind::InvalidArgument, c10::str("the pattern has no node '", name, "'"));
 }
 
+namespace {
+
+std::vector<std::string> operator_names() {
+  std::vector<std::string> names;
+  for (const fx::Operator* op : fx::operators().all()) names.push_back(op->name);
+  return names;
+}
+
+}  // namespace
+
 void Pattern::check_node(size_t index) const {
   const PatternNode& node = nodes_[index];
   SPARSEBIT_CHECK(!node.name.empty() && node.name != kAnything, InvalidArgument, "pattern node ",
@@ -51,7 +68,8 @@ void Pattern::check_node(size_t index) const {
                   node.name, "'");
   for (const std::string& name : node.operators) {
     SPARSEBIT_CHECK(fx::operators().find_operator(name), InvalidArgument, "pattern node '",
-                    node.name, "': there is no operator '", name, "'");
+                    node.name, "': there is no operator '", name, "'",
+                    did_you_mean(name, operator_names()));
   }
   SPARSEBIT_CHECK(!node.operators.empty() || node.inputs.empty(), InvalidArgument, "pattern node '",
                   node.name, "' stands for any node, so it cannot name inputs");

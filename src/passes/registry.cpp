@@ -63,6 +63,7 @@ PassRegistry& passes() {
     r.add(remove_no_ops());
     r.add(merge_duplicates());
     r.add(recognize_layer_norm());
+    r.add(recognize_relu());
     r.add(recognize_gelu());
     r.add(recognize_silu());
     r.add(recognize_hardswish());
@@ -73,6 +74,7 @@ PassRegistry& passes() {
     r.add(functions_to_layers());
     r.add(merge_pads());
     r.add(fuse_bn());
+    r.add(fuse_scale());
     r.add(fuse_bn_before());
     r.add(equalize_layers());
     return r;

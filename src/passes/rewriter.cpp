@@ -1,5 +1,6 @@
 #include "sparsebit/passes/rewriter.h"
 
+#include "sparsebit/core/error_context.h"
 #include "sparsebit/fx/dead_code.h"
 #include "sparsebit/fx/lint.h"
 #include "sparsebit/passes/pass.h"
@@ -17,6 +18,8 @@ Rewriter::Rewriter(fx::GraphModule& module) : module_(module) {
 void Rewriter::begin_sweep() {
   changes_before_sweep_ = changes_.size();
   replaced_.clear();
+  dead_.clear();
+  dead_users_.clear();
   touched_.clear();
   stands_for_.clear();
   if (index_) return;  // nothing has changed since the last sweep
@@ -73,21 +76,53 @@ bool Rewriter::may_replace(const Node& node, const fx::Value& value) const {
 
 // --- rewriting ---------------------------------------------------------------------------------
 
+namespace {
+
+std::string names_of(const std::vector<Node*>& nodes) {
+  std::string text;
+  for (const Node* node : nodes) text += (text.empty() ? "'" : ", '") + node->name() + "'";
+  return text;
+}
+
+}  // namespace
+
 void Rewriter::apply(const Rule& rule) {
-  for (const Match& match : find_matches(rule.pattern, *index_)) {
-    if (!can_rewrite(rule, match)) continue;
-    const fx::Graph::InsertPoint here = graph().inserting_before(match.last(*index_));
-    part_of_next_.clear();
-    const Replacements replacements = rule.rewrite(match, *this);
-    if (!replacements.empty()) replace(replacements, match.operator_nodes());
+  std::vector<Match> matches = find_matches(rule.pattern, *index_);
+  while (!matches.empty()) {
+    std::vector<Node*> grown;  // nodes of the graph that took the place of others
+    for (const Match& match : matches) {
+      if (!can_rewrite(rule, match)) continue;
+      const fx::Graph::InsertPoint here = graph().inserting_before(match.last(*index_));
+      part_of_next_.clear();
+      const Replacements replacements =
+          with_context([&] { return rule.rewrite(match, *this); },
+                       [&] { return "at " + names_of(match.operator_nodes()); });
+      if (replacements.empty() || !replace(replacements, match.operator_nodes())) continue;
+      for (const auto& [node, value] : replacements) {
+        if (value.is_node() && index_->contains(value.node())) grown.push_back(&value.node());
+      }
+    }
+    matches = matches_around(rule, grown);
   }
+}
+
+/// Occurrences that came about because of changes at these nodes. Without this a layer with a chain
+/// of steps to fold would need a sweep for each.
+std::vector<Match> Rewriter::matches_around(const Rule& rule, const std::vector<Node*>& nodes) {
+  for (Node* node : nodes) {
+    if (touched_.erase(node) > 0) index_->refresh(*node);
+    for (Node* user : node->users()) {
+      if (touched_.erase(user) > 0) index_->refresh(*user);
+    }
+  }
+  return find_matches(rule.pattern, *index_, nodes);
 }
 
 /// Whether the match has outlived the changes of this sweep, and new nodes, which stand before the
 /// last of the match, read what its nodes read.
 bool Rewriter::can_rewrite(const Rule& rule, const Match& match) {
   for (Node* node : match.nodes()) {
-    if (replaced_.contains(node)) return false;
+    if (replaced_.contains(node) || dead_.contains(node)) return false;
     if (touched_.erase(node) > 0) index_->refresh(*node);
   }
   const size_t last = index_->position(match.last(*index_));
@@ -157,6 +192,7 @@ bool Rewriter::replace(const Replacements& replacements, std::vector<Node*> beca
   for (const Node* node : std::exchange(part_of_next_, {})) {
     if (!replaced_.contains(node)) note_after(change, *node);
   }
+  for (const auto& [node, value] : replacements) bury(*node);
   known_.insert(created.begin(), created.end());
   changes_.push_back(std::move(change));
   return true;
@@ -166,11 +202,22 @@ void Rewriter::redirect(Node& node, const fx::Value& value, const NodeSet& new_n
   const std::vector<Node*> users(node.users().begin(), node.users().end());
   for (Node* user : users) {
     if (new_nodes.contains(user)) continue;
-    auto [args, kwargs] = user->map_arguments(
-        [&](Node& input) { return &input == &node ? value : fx::Value(input); });
-    user->set_args(std::move(args));
-    user->set_kwargs(std::move(kwargs));
+    user->replace_input_with(node, value);
     touched_.insert(user);
+  }
+}
+
+/// Marks a node as dead if nobody reads it, and then those that only dead nodes read.
+void Rewriter::bury(const Node& node) {
+  std::vector<const Node*> maybe_dead = {&node};
+  while (!maybe_dead.empty()) {
+    const Node& next = *maybe_dead.back();
+    maybe_dead.pop_back();
+    if (dead_users_[&next] < next.users().size() || !dead_.insert(&next).second) continue;
+    for (const Node* input : next.inputs()) {
+      ++dead_users_[input];
+      maybe_dead.push_back(input);
+    }
   }
 }
 

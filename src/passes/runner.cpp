@@ -4,6 +4,8 @@
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/core/near_match.h"
 
+#include <ATen/ATen.h>
+
 #include <algorithm>
 #include <cctype>
 #include <set>
@@ -24,41 +26,6 @@ constexpr int kMostRounds = 16;
 
 using PassList = std::vector<const Pass*>;
 
-void run_pass(Rewriter& rewriter, const Pass& pass) {
-  rewriter.begin_pass(pass.name);
-  size_t smallest = rewriter.graph().size();
-  for (int idle = 0; idle < kMostSweeps; ++idle) {
-    const size_t before = rewriter.changes().size();
-    rewriter.begin_sweep();
-    for (const Rule& rule : pass.rules) rewriter.apply(rule);
-    if (pass.run) pass.run(rewriter);
-    rewriter.end_sweep();
-    if (rewriter.changes().size() == before) return;
-    if (rewriter.graph().size() < smallest) idle = 0;
-    smallest = std::min(smallest, rewriter.graph().size());
-  }
-  const Change& last = rewriter.changes().back();
-  throw Error(ErrorKind::Internal,
-              c10::str("it never settles: after ", kMostSweeps, " sweeps it still changes '",
-                       last.before.front(), "'"));
-}
-
-/// Until none of them finds anything any more.
-void run_until_stable(Rewriter& rewriter, const PassList& list) {
-  for (int round = 0; round < kMostRounds; ++round) {
-    const size_t before = rewriter.changes().size();
-    for (const Pass* pass : list) {
-      with_context([&] { run_pass(rewriter, *pass); },
-                   [&] { return "in pass '" + pass->name + "'"; });
-    }
-    if (rewriter.changes().size() == before) return;
-  }
-  const Change& last = rewriter.changes().back();
-  throw Error(ErrorKind::Internal,
-              c10::str("the passes never settle: after ", kMostRounds, " rounds '", last.pass,
-                       "' still changes '", last.before.front(), "'"));
-}
-
 /// The passes of a stage that are switched on, the schedule's own last.
 PassList passes_of(Stage stage, const Schedule& schedule, const std::set<std::string>& off) {
   PassList list;
@@ -78,14 +45,20 @@ std::set<std::string> switched_off(const Schedule& schedule) {
     check_pass(pass);
     SPARSEBIT_CHECK(std::find(known.begin(), known.end(), pass.name) == known.end(),
                     InvalidArgument, "there are two passes '", pass.name, "'");
+    SPARSEBIT_CHECK(std::find(schedule.stages.begin(), schedule.stages.end(), pass.stage) !=
+                        schedule.stages.end(),
+                    InvalidArgument, "pass '", pass.name,
+                    "' would never run: its stage is not among the schedule's stages");
     known.push_back(pass.name);
   }
   std::transform(known.begin(), known.end(), known.begin(), lower_case);
-  std::set<std::string> off;
+  std::set<std::string> off, seen;
   for (const auto& [name, on] : schedule.switches) {
     const std::string lower = lower_case(name);
     SPARSEBIT_CHECK(std::find(known.begin(), known.end(), lower) != known.end(), InvalidArgument,
                     "unknown pass '", name, "'", did_you_mean(lower, known));
+    SPARSEBIT_CHECK(seen.insert(lower).second, InvalidArgument, "pass '", lower,
+                    "' is switched twice, in capital and in small letters");
     if (!on) off.insert(lower);
   }
   return off;
@@ -108,20 +81,65 @@ std::vector<Change> PassReport::history_of(const std::vector<std::string>& node_
   return history;
 }
 
+/// Works on one model.
+class Runner {
+ public:
+  explicit Runner(fx::GraphModule& module) : rewriter_(module) {}
+
+  /// Until none of them finds anything any more.
+  void run_until_stable(const PassList& list) {
+    for (int round = 0; round < kMostRounds; ++round) {
+      const size_t before = changes().size();
+      for (const Pass* pass : list) {
+        with_context([&] { run_pass(*pass); }, [&] { return "in pass '" + pass->name + "'"; });
+      }
+      if (changes().size() == before) return;
+    }
+    throw Error(
+        ErrorKind::InvalidArgument,
+        c10::str("the passes never settle: after ", kMostRounds, " rounds '", changes().back().pass,
+                 "' still changes '", changes().back().before.front(), "'"));
+  }
+
+  const std::vector<Change>& changes() const { return rewriter_.changes_; }
+
+ private:
+  void run_pass(const Pass& pass) {
+    rewriter_.begin_pass(pass.name);
+    size_t smallest = rewriter_.graph().size();
+    for (int idle = 0; idle < kMostSweeps; ++idle) {
+      const size_t before = changes().size();
+      rewriter_.begin_sweep();
+      for (const Rule& rule : pass.rules) rewriter_.apply(rule);
+      if (pass.run) pass.run(rewriter_);
+      rewriter_.end_sweep();
+      if (changes().size() == before) return;
+      if (rewriter_.graph().size() < smallest) idle = 0;
+      smallest = std::min(smallest, rewriter_.graph().size());
+    }
+    throw Error(ErrorKind::InvalidArgument,
+                c10::str("it never settles: after ", kMostSweeps, " sweeps it still changes '",
+                         changes().back().before.front(), "'"));
+  }
+
+  const at::NoGradGuard no_gradients_;
+  Rewriter rewriter_;
+};
+
 PassReport run_passes(fx::GraphModule& module, const Schedule& schedule) {
   const std::set<std::string> off = switched_off(schedule);
-  Rewriter rewriter(module);
+  Runner runner(module);
   for (const Stage stage : schedule.stages)
-    run_until_stable(rewriter, passes_of(stage, schedule, off));
-  return {rewriter.changes()};
+    runner.run_until_stable(passes_of(stage, schedule, off));
+  return {runner.changes()};
 }
 
 PassReport run_selected(fx::GraphModule& module, const std::vector<std::string>& names) {
   PassList list;
   for (const std::string& name : names) list.push_back(&passes().get(name));
-  Rewriter rewriter(module);
-  run_until_stable(rewriter, list);
-  return {rewriter.changes()};
+  Runner runner(module);
+  runner.run_until_stable(list);
+  return {runner.changes()};
 }
 
 }  // namespace sparsebit::passes

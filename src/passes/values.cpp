@@ -1,18 +1,14 @@
 #include "passes/values.h"
 
+#include "passes/layers.h"
+
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace sparsebit::passes {
 namespace {
-
-/// Operators whose result has the rank of their first input.
-constexpr std::array kRankKeepers = {
-    "relu", "relu6",   "leaky_relu", "prelu",  "sigmoid",    "silu",       "gelu",    "hardswish",
-    "tanh", "dropout", "transpose",  "linear", "batch_norm", "layer_norm", "softmax", "identity"};
 
 /// The rank of a list of sizes. One node alone may stand for several: `x.view(y.size())`.
 std::optional<int64_t> rank_of_sizes(const fx::Value& sizes) {
@@ -41,37 +37,20 @@ std::optional<int64_t> rank_of_node(const fx::Node& node, const Rewriter& rewrit
   if (op == "flatten") return rank_of_flattened(*call);
   if (op == "reshape" || op == "view") return rank_of_sizes(call->args["shape"]);
   if (op == "permute") return rank_of_sizes(call->args["dims"]);
-  const bool keeps = std::find(kRankKeepers.begin(), kRankKeepers.end(), op) != kRankKeepers.end();
+  if (!call->op->keeps_rank) return std::nullopt;
   const fx::Value& input = call->args.values().front();
-  return keeps && input.is_node() ? rank_of_node(input.node(), rewriter, steps_left - 1)
-                                  : std::nullopt;
+  return input.is_node() ? rank_of_node(input.node(), rewriter, steps_left - 1) : std::nullopt;
 }
-
-/// Operators that take floating numbers only, and give them.
-constexpr std::array kFloatGivers = {
-    "conv1d",     "conv2d",     "conv3d",     "conv_transpose1d", "conv_transpose2d",
-    "linear",     "batch_norm", "layer_norm", "conv_transpose3d", "group_norm",
-    "gelu",       "silu",       "hardswish",  "hardsigmoid",      "softmax",
-    "leaky_relu", "elu",        "prelu",      "sigmoid",          "tanh"};
-
-/// Operators that give the type of their first input, or of a larger one.
-constexpr std::array kTypeKeepers = {
-    "relu",    "relu6",   "hardtanh",  "dropout",    "identity",   "add",
-    "sub",     "mul",     "div",       "neg",        "abs",        "clamp",
-    "reshape", "view",    "flatten",   "permute",    "transpose",  "squeeze",
-    "pad",     "getitem", "unsqueeze", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d"};
 
 bool gives_floats(const fx::Node& node, const Rewriter& rewriter, int steps_left) {
   if (const auto& info = node.tensor_info()) return at::isFloatingType(info->dtype);
   const bool is_known = steps_left > 0 && rewriter.index().contains(node);
   const auto& call = is_known ? rewriter.index().view(node).call : std::nullopt;
   if (!call) return false;
-  const auto is_among = [&](const auto& names) {
-    return std::find(names.begin(), names.end(), call->op->name) != names.end();
-  };
+  if (call->op->elements == fx::Elements::Unknown) return false;
+  if (call->op->elements == fx::Elements::Floating) return true;
   const fx::Value& input = call->args.values().front();
-  return is_among(kFloatGivers) || (is_among(kTypeKeepers) && input.is_node() &&
-                                    gives_floats(input.node(), rewriter, steps_left - 1));
+  return input.is_node() && gives_floats(input.node(), rewriter, steps_left - 1);
 }
 
 bool is_close(double found, double expected) {
@@ -155,6 +134,15 @@ bool is_known_float(const fx::Value& value, const Rewriter& rewriter) {
   return value.is_node() && gives_floats(value.node(), rewriter, kMostSteps);
 }
 
+// --- operators ---------------------------------------------------------------------------------
+
+bool draws_random_numbers(const fx::OperatorCall& call) {
+  const auto is_zero = [&](const char* name) {
+    return call.args.has(name) && call.args[name].is_number() && call.args[name].to_double() == 0;
+  };
+  return call.op->random && !is_zero("p") && !is_zero("dropout_p") && !is_zero("training");
+}
+
 // --- operators of two --------------------------------------------------------------------------
 
 bool is_plain(const NodeView& view) {
@@ -166,19 +154,55 @@ bool is_plain(const NodeView& view) {
          (!args.has("rounding_mode") || args["rounding_mode"].is_none());
 }
 
-std::optional<double> relu_limit(const NodeView& view, const Rewriter& rewriter) {
-  if (view.is("relu6")) return 6;
-  if (!view.is("clamp") && !view.is("hardtanh")) return std::nullopt;
-  const fx::Value& low = view.arg(view.is("clamp") ? "min" : "min_val");
-  const fx::Value& high = view.arg(view.is("clamp") ? "max" : "max_val");
-  const bool has_axes = rank_of(view.arg("input"), rewriter).value_or(0) > 0;
-  const auto number = [&](const fx::Value& bound) -> std::optional<double> {
-    const at::Tensor* tensor = constant_tensor(bound, rewriter);
-    const bool is_row_of_one = tensor && tensor->dim() == 1 && tensor->numel() == 1;
-    // Files have bounds of shape [1], which leave the shape alone if there is one.
-    return is_row_of_one && has_axes ? tensor->item<double>() : constant_number(bound, rewriter);
+namespace {
+
+/// Whether x is known to be more than one number without axes.
+bool has_axes(const fx::Value& x, const Rewriter& rewriter) {
+  if (const std::optional<int64_t> rank = rank_of(x, rewriter)) return *rank > 0;
+  const bool is_known = x.is_node() && rewriter.index().contains(x.node());
+  const auto& call = is_known ? rewriter.index().view(x.node()).call : std::nullopt;
+  const std::vector<std::string>& layers = layer_operators();  // channels are an axis
+  return call && std::find(layers.begin(), layers.end(), call->op->name) != layers.end();
+}
+
+/// The number that a bound of x is. Files have bounds of shape [1], which leave the shape of x
+/// alone if it has axes; then a number without axes leaves its type alone.
+std::optional<double> bound_number(const fx::Value& bound, const fx::Value& x,
+                                   const Rewriter& rewriter) {
+  if (bound.is_number()) return bound.to_double();
+  const at::Tensor* tensor = constant_tensor(bound, rewriter);
+  if (!tensor || tensor->numel() != 1 || tensor->is_complex()) return std::nullopt;
+  const bool same_type = type_of(x, rewriter) == tensor->scalar_type();
+  const bool fits = (tensor->dim() == 0 && same_type) ||  //
+                    (tensor->dim() <= 1 && has_axes(x, rewriter));
+  return fits ? std::optional(tensor->item().toDouble()) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Bounds> bounds_of(const NodeView& view, const Rewriter& rewriter) {
+  if (view.is("relu")) return Bounds{.low = 0};
+  if (view.is("relu6")) return Bounds{.low = 0, .high = 6};
+  Bounds bounds;
+  const auto read = [&](const char* name, double& bound) {
+    if (view.arg(name).is_none()) return true;
+    const std::optional<double> number = bound_number(view.arg(name), view.arg("input"), rewriter);
+    bound = number.value_or(bound);
+    return number.has_value();
   };
-  return number(low) == 0. ? number(high) : std::nullopt;
+  const bool known = view.is("clamp") ? read("min", bounds.low) && read("max", bounds.high)
+                     : view.is("hardtanh")
+                         ? read("min_val", bounds.low) && read("max_val", bounds.high)
+                     : view.is("maximum") ? read("other", bounds.low)
+                     : view.is("minimum") ? read("other", bounds.high)
+                                          : false;
+  return known ? std::optional(bounds) : std::nullopt;
+}
+
+std::optional<double> relu_limit(const NodeView& view, const Rewriter& rewriter) {
+  const std::optional<Bounds> bounds = bounds_of(view, rewriter);
+  const bool is_limited_relu = bounds && bounds->low == 0 && std::isfinite(bounds->high);
+  return is_limited_relu ? std::optional(bounds->high) : std::nullopt;
 }
 
 bool reads(const NodeView& view, const fx::Node& node) {

@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -46,8 +47,21 @@ std::optional<at::ScalarType> type_of(const fx::Value& value, const Rewriter& re
 /// Activations refuse integers, which arithmetic takes.
 bool is_known_float(const fx::Value& value, const Rewriter& rewriter);
 
+/// Whether two runs with the same inputs may differ: dropout that is off draws nothing.
+bool draws_random_numbers(const fx::OperatorCall& call);
+
 /// Whether add and sub have no factor, and div rounds nothing: a plain operator of two.
 bool is_plain(const NodeView& view);
+
+/// What a step cuts its input to.
+struct Bounds {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
+
+/// Of relu, relu6, clamp, hardtanh, maximum and minimum whose bounds are numbers and whose result
+/// has the shape and type of the argument `input`. Nothing for others.
+std::optional<Bounds> bounds_of(const NodeView& view, const Rewriter& rewriter);
 
 /// The c of min(max(x, 0), c): 6 for relu6, or what a clamp or hardtanh says. Nothing for others.
 std::optional<double> relu_limit(const NodeView& view, const Rewriter& rewriter);

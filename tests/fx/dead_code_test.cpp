@@ -118,6 +118,27 @@ TEST(DeadCode, AGraphWithoutOutputIsAnError) {
               ThrowsMessage<Error>("the graph has no output node, so everything in it is dead"));
 }
 
+/// C++ code, of which nobody knows what it reads.
+class Opaque : public Module {
+ public:
+  Opaque() : Module("Opaque", "input") {}
+  Value forward(const Args& in) override { return call("lin", in["input"]); }
+};
+
+// `head` is the layer inside of what is called, and the graph reads one of its tensors.
+TEST(UnusedState, PartsOfCalledModulesStayWhole) {
+  const std::vector<Value> sizes = {2, 2};
+  const ModulePtr linear = make_module("torch.nn.Linear", sizes);
+  GraphModule module(parse_graph("%x = input()\n%w = self.head.weight\n%a = self.block(%x)\n"
+                                 "%b = torch.matmul(%a, %w)\nreturn %b"),
+                     "Model");
+  module.set_module("block", std::make_shared<Opaque>());
+  module.set_module("block.lin", linear);
+  module.set_module("head", linear);
+  drop_unused_state(module);
+  EXPECT_TRUE(linear->find_tensor("bias"));
+}
+
 TEST(UnusedState, OnlyWhatTheGraphRefersToStays) {
   GraphModule module(parse_graph("%x = input()\n%w = self.block.scale\n%a = self.block.fc(%x)\n"
                                  "%b = torch.mul(%a, %w)\nreturn %b"),

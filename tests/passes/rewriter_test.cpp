@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace sparsebit::passes::rewriter_test {
 namespace {
 
@@ -15,6 +17,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::ThrowsMessage;
+using testing::UnorderedElementsAre;
 
 /// tanh(tanh(x)) -> tanh(x): wrong as mathematics, good as a chain that shrinks.
 Pass shorten_tanh() {
@@ -137,6 +140,118 @@ TEST(Rewriter, RulesThatChangeTheirMindLeaveNothingBehind) {
   EXPECT_EQ(module->graph().size(), 3u);
 }
 
+// --- several outputs ----------------------------------------------------------------------------
+
+/// Replaces tanh(x) and sigmoid(x) of the same x: wrong as mathematics, two outputs.
+Pass replace_pairs() {
+  return {.name = "replace_pairs",
+          .summary = "erf for tanh and neg for sigmoid",
+          .stage = Stage::Fuse,
+          .rules = {{Pattern({{.name = "x"},
+                              {.name = "t", .operators = {"tanh"}, .inputs = {"x"}},
+                              {.name = "s", .operators = {"sigmoid"}, .inputs = {"x"}}}),
+                     [](const Match& match, Rewriter& rewriter) -> Replacements {
+                       fx::Graph& graph = rewriter.graph();
+                       fx::Node& x = match.node("x");
+                       return {{&match.node("t"), graph.call_function("torch.erf", {x})},
+                               {&match.node("s"), graph.call_function("torch.neg", {x})}};
+                     }}}};
+}
+
+TEST(Rewriter, TwoOutputsWithAUserBetweenThem) {
+  const auto module = model_of(R"(
+      %x = input()
+      %t = torch.tanh(%x)
+      %u = torch.abs(%t)
+      %s = torch.sigmoid(%x)
+      %y = torch.mul(%u, %s)
+      return %y)");
+  const PassReport report = run_only(*module, replace_pairs());
+  ASSERT_EQ(report.changes.size(), 1u);
+  EXPECT_THAT(report.changes[0].before, ElementsAre("t", "s"));
+  EXPECT_THAT(report.changes[0].after, UnorderedElementsAre("erf", "neg"));
+  EXPECT_EQ(short_text(module->graph()),
+            "%x = input()\n%erf = torch.erf(%x)\n%u = torch.abs(%erf)\n%neg = torch.neg(%x)\n"
+            "%y = torch.mul(%u, %neg)\nreturn %y\n");
+}
+
+TEST(Rewriter, TwoOutputsWithAWriteBetweenThemStay) {
+  const auto module = model_of(R"(
+      %x = input()
+      %a = torch.abs(%x)
+      %t = torch.tanh(%a)
+      %w = %a.add_(1)
+      %s = torch.sigmoid(%a)
+      return (%t, %s, %w))");
+  EXPECT_THAT(run_only(*module, replace_pairs()).changes, IsEmpty());
+}
+
+TEST(Rewriter, ReplacementsThatMakeACycleAreErrors) {
+  const auto module = model_of("%x = input()\n%a = torch.tanh(%x)\n%b = torch.abs(%a)\nreturn %b");
+  const Pass circular{.name = "circular",
+                      .summary = "a reads what is made of a",
+                      .stage = Stage::Fuse,
+                      .rules = {{Pattern({{.name = "a", .operators = {"tanh"}},
+                                          {.name = "b", .operators = {"abs"}, .inputs = {"a"}}}),
+                                 [](const Match& match, Rewriter&) -> Replacements {
+                                   return {{&match.node("a"), match.node("b")}};
+                                 }}}};
+  EXPECT_THAT([&] { run_only(*module, circular); },
+              ThrowsMessage<Error>(
+                  AllOf(HasSubstr("the graph has a cycle"), HasSubstr("in pass 'circular'"))));
+}
+
+// --- sweeps -------------------------------------------------------------------------------------
+
+/// Rules see nothing of what an earlier rule of the sweep made superfluous.
+TEST(Rewriter, LaterRulesDoNotMatchWhatNobodyReadsAnyMore) {
+  std::set<std::string> seen;
+  Pass pass = shorten_tanh();
+  pass.rules.push_back({Pattern({{.name = "t", .operators = {"tanh"}}}),
+                        [&](const Match& match, Rewriter&) -> Replacements {
+                          seen.insert(match.node("t").name());
+                          return {};
+                        }});
+  const auto module = model_of(R"(
+      %x = input()
+      %a = torch.tanh(%x)
+      %b = torch.tanh(%a)
+      return %b)");
+  run_only(*module, pass);
+  EXPECT_THAT(seen, ElementsAre("tanh"));
+}
+
+/// Each dropout is a change of the one node that reads them all.
+TEST(Rewriter, ANodeWithManyInputs) {
+  constexpr int kMany = 4000;
+  auto graph = std::make_unique<fx::Graph>();
+  fx::Node& x = graph->placeholder("x");
+  fx::List parts;
+  for (int i = 0; i < kMany; ++i) {
+    fx::Node& part = graph->call_function("torch.mul", {x, double{i + 1.}});
+    parts.items.emplace_back(
+        graph->call_function("torch.nn.functional.dropout", {part, 0.5, false}));
+  }
+  graph->output(graph->call_function("torch.cat", {parts}));
+  fx::GraphModule module(std::move(graph), "Model");
+  test::run_and_compare(module, {"remove_identity"}, {at::ones({2})});
+  EXPECT_EQ(module.graph().size(), kMany + 3u);
+}
+
+TEST(Rewriter, AnErrorNamesPassAndNodes) {
+  const auto module = model_of("%x = input()\n%a = torch.tanh(%x)\nreturn %a");
+  const Pass broken{.name = "broken",
+                    .summary = "",
+                    .stage = Stage::Fuse,
+                    .rules = {{Pattern({{.name = "t", .operators = {"tanh"}}}),
+                               [](const Match& match, Rewriter&) -> Replacements {
+                                 return {{&match.node("u"), 1}};
+                               }}}};
+  EXPECT_THAT([&] { run_only(*module, broken); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("there is no node 'u' in the pattern"),
+                                         HasSubstr("at 'a'"), HasSubstr("in pass 'broken'"))));
+}
+
 // --- memory that is written in place ------------------------------------------------------------
 
 TEST(Rewriter, DoesNotReadAcrossAWrite) {
@@ -225,6 +340,17 @@ TEST(Schedule, UnknownPassesAreErrorsWithNearNames) {
   const Schedule schedule{.switches = {{"FUSE_BNN", false}}};
   EXPECT_THAT([&] { run_passes(*module, schedule); },
               ThrowsMessage<Error>(HasSubstr("unknown pass 'FUSE_BNN'; did you mean 'fuse_bn'")));
+}
+
+TEST(Schedule, WhatContradictsItselfIsAnError) {
+  const auto module = model_of("%x = input()\nreturn %x");
+  Schedule schedule{.switches = {{"FUSE_BN", false}, {"fuse_bn", true}}};
+  EXPECT_THAT([&] { run_passes(*module, schedule); },
+              ThrowsMessage<Error>(HasSubstr("pass 'fuse_bn' is switched twice")));
+  schedule = {.stages = {Stage::Simplify}, .extra = {shorten_tanh()}};
+  EXPECT_THAT([&] { run_passes(*module, schedule); },
+              ThrowsMessage<Error>(HasSubstr(
+                  "pass 'shorten_tanh' would never run: its stage is not among the schedule's")));
 }
 
 TEST(PassRegistry, OrdersPasses) {

@@ -46,7 +46,9 @@ class Module {
   const std::string& type() const { return type_; }
   const Schema& forward_schema() const { return forward_schema_; }
   /// Whether forward() is an operator of the table, not C++ code of a derived class.
-  bool is_operator() const;
+  bool is_operator() const { return spelling() != nullptr; }
+  /// That operator; null when forward() is C++ code.
+  const Spelling* spelling() const;
 
   // --- calling ---------------------------------------------------------------------------------
 
@@ -156,6 +158,7 @@ class Module {
   void convert_tensors(const std::function<at::Tensor(const at::Tensor&)>& convert);
 
   std::string type_;
+  const Spelling* spelling_;  // of the type, which a derived class may have in common with others
   Schema forward_schema_;
   torch::OrderedDict<std::string, ModulePtr> children_{"module"};
   NamedTensors parameters_{"parameter"};
@@ -174,6 +177,6 @@ ModulePtr make_module(std::string_view type, std::span<const Value> args,
 /// As above, but with the tensors of an existing layer instead of new ones. `state` has every name
 /// the type's constructor would make; an undefined tensor stands for None.
 ModulePtr make_module(std::string_view type, std::span<const Value> args, const Kwargs& kwargs,
-                      const ModuleState& state);
+                      const ModuleState& state, Grad grad = Grad::Required);
 
 }  // namespace sparsebit::fx

@@ -89,13 +89,14 @@ class Node {
   /// can be put between this one and its users. Returns the users that changed.
   std::vector<Node*> replace_all_uses_with(Node& replacement);
   /// Reads `replacement` wherever this node read `old`.
-  void replace_input_with(Node& old, Node& replacement);
+  void replace_input_with(Node& old, const Value& replacement);
 
  private:
   friend class Graph;
 
   void link_inputs();
   void unlink_inputs();
+  void relink_input(Node& old, Node& replacement);
   void set_arguments(std::vector<Argument> args, Kwargs kwargs);
 
   Graph* graph_;

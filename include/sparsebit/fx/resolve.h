@@ -31,6 +31,6 @@ std::optional<OperatorCall> resolve(const Node& node, const Module& root);
 bool mutates_input(const Node& node, const Module& root);
 
 /// Adds tensors to a module, creating children for names with a dot.
-void install_state(Module& module, const ModuleState& state);
+void install_state(Module& module, const ModuleState& state, Grad grad = Grad::Required);
 
 }  // namespace sparsebit::fx

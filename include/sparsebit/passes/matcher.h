@@ -24,7 +24,8 @@ class GraphIndex {
   const NodeView& view(const fx::Node& node) const { return entries_.at(&node).view; }
   /// How many nodes call the module at this path.
   size_t calls_of(const std::string& module_path) const;
-  /// How often the tensor is used: by users of get_attr nodes, and by modules, called or not.
+  /// How often the tensor is used: by users of get_attr nodes, by layers, called or not, and by
+  /// other modules that are called.
   size_t readers_of(const at::Tensor& tensor) const;
   /// Whether a get_attr node reads something of the module at this path.
   bool is_read_inside(const std::string& module_path) const { return read_.contains(module_path); }
@@ -39,6 +40,7 @@ class GraphIndex {
 
  private:
   void count_readers(const fx::Module& layer);
+  bool is_inside_called(std::string path) const;
 
   struct Entry {
     NodeView view;
@@ -62,6 +64,9 @@ class GraphIndex {
 ///
 /// Takes time proportional to the nodes of the rarest operator and their neighbours.
 std::vector<Match> find_matches(const Pattern& pattern, const GraphIndex& index);
+/// Only occurrences that contain one of these nodes.
+std::vector<Match> find_matches(const Pattern& pattern, const GraphIndex& index,
+                                const std::vector<fx::Node*>& around);
 
 /// Whether an occurrence that was found in `index` is still one.
 bool still_matches(const Pattern& pattern, const Match& match, const GraphIndex& index);

@@ -41,8 +41,10 @@ class GraphIndex;
 /// One occurrence of a pattern.
 class Match {
  public:
-  /// By the pattern node's name. Throws InvalidArgument when the pattern has no such node.
+  /// By the pattern node's name. Throws InvalidArgument when the pattern has no such node, or, in a
+  /// joint check, when the check does not name it.
   const NodeView& operator[](std::string_view name) const;
+  bool contains(std::string_view name) const { return find(name) != nullptr; }
   fx::Node& node(std::string_view name) const { return *(*this)[name].node; }
   /// In the order in which the pattern names them.
   std::vector<fx::Node*> nodes() const;
@@ -58,6 +60,8 @@ class Match {
     const NodeView* node;
     bool is_operator;  // not any node
   };
+  const Entry* find(std::string_view name) const;
+
   std::vector<Entry> entries_;
 };
 

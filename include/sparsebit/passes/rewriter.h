@@ -24,16 +24,14 @@ struct Change {
 /// Which value takes the place of which node. None: the graph stays as it is.
 using Replacements = std::vector<std::pair<fx::Node*, fx::Value>>;
 
-/// The graph of a model while passes work on it, one sweep after the other. Nodes are not erased
-/// before the end of a sweep, so pointers to them stay valid until then.
+/// The graph of a model while passes work on it, one sweep after the other: what rules and passes
+/// see. Nodes are not erased before the end of a sweep, so pointers to them stay valid until then.
+/// No gradients are recorded meanwhile.
 ///
 /// Nodes that write in place are part of no match, and a value that is written in place is not
 /// replaced by one that shares memory with others: `out_of_place` runs first and leaves few.
 class Rewriter {
  public:
-  /// Removes nodes that nobody needs.
-  explicit Rewriter(fx::GraphModule& module);
-
   fx::GraphModule& module() { return module_; }
   const fx::GraphModule& module() const { return module_; }
   fx::Graph& graph() { return module_.graph(); }
@@ -55,11 +53,15 @@ class Rewriter {
   /// Tells of such a change that is all there is.
   void note_changed(fx::Node& node);
 
-  /// A path for a new module: `wish`, or with a number behind it where that is taken.
+  /// A path for a new module or tensor: `wish`, or with a number behind it where that is taken.
   std::string free_path(const std::string& wish) const;
 
-  // For those who run passes.
+ private:
+  friend class Runner;
+  using NodeSet = std::unordered_set<const fx::Node*>;
 
+  /// Removes nodes that nobody needs.
+  explicit Rewriter(fx::GraphModule& module);
   /// What is noted from now on is this pass's.
   void begin_pass(std::string name) { pass_ = std::move(name); }
   void begin_sweep();
@@ -68,17 +70,15 @@ class Rewriter {
   /// Sorts, prunes and checks the graph, if it changed; drops modules and tensors that it does not
   /// refer to any more.
   void end_sweep();
-  const std::vector<Change>& changes() const { return changes_; }
 
- private:
-  using NodeSet = std::unordered_set<const fx::Node*>;
-
+  std::vector<Match> matches_around(const Rule& rule, const std::vector<fx::Node*>& nodes);
   bool can_rewrite(const Rule& rule, const Match& match);
   bool is_written_between(const fx::Node& value, size_t from, size_t to) const;
   bool is_written(const fx::Node& node) const;
   bool is_fresh(const fx::Node& node) const;
   std::vector<fx::Node*> new_nodes_in(const Replacements& replacements) const;
   void redirect(fx::Node& node, const fx::Value& value, const NodeSet& new_nodes);
+  void bury(const fx::Node& node);
 
   fx::GraphModule& module_;
   std::string pass_;
@@ -89,7 +89,9 @@ class Rewriter {
   mutable std::unordered_map<std::string, size_t> last_number_;  // of paths, by what was wished
   NodeSet known_;     // nodes that are part of the graph, not of a change that is being made
   NodeSet replaced_;  // in this sweep
-  NodeSet touched_;   // whose arguments or module changed in this sweep
+  NodeSet dead_;      // replaced, or read by dead nodes only
+  std::unordered_map<const fx::Node*, size_t> dead_users_;  // how many of a node's users are dead
+  NodeSet touched_;                      // whose arguments or module changed in this sweep
   std::vector<fx::Node*> part_of_next_;  // touched for a replacement that is to come
   std::vector<Change> changes_;
   size_t changes_before_sweep_ = 0;

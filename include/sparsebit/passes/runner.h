@@ -27,8 +27,9 @@ struct PassReport {
 
 /// Runs the passes of each stage one after the other, until none finds anything to do. After each
 /// the graph is pruned, checked, and modules that are not called any more are dropped; inputs of
-/// the model stay. Throws InvalidArgument for a switch that names no pass, and Internal, naming the
-/// pass, when one never settles.
+/// the model stay. Throws InvalidArgument, naming the pass, for a switch that names none, for a
+/// pass of the schedule's own whose stage does not run, and when a pass never settles. An error in
+/// a pass names the nodes it was at; the model is then what the changes before it made of it.
 PassReport run_passes(fx::GraphModule& module, const Schedule& schedule = {});
 
 /// As above for these passes, in this order.

@@ -64,12 +64,16 @@ void add_rectifiers(OperatorTable& table) {
              .forms = {"torch.relu", "torch.nn.functional.relu", "Tensor.relu"},
              .inplace = {"torch.relu_", "torch.nn.functional.relu_", "Tensor.relu_"},
              .modules = {{.type = "torch.nn.ReLU", .constructor = "inplace=False"}},
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = unary([](const at::Tensor& x) { return at::relu(x); },
                              [](at::Tensor& x) { return at::relu_(x); })});
   table.add({.name = "relu6",
              .schema = "input, inplace=False",
              .forms = {"torch.nn.functional.relu6"},
              .modules = {{.type = "torch.nn.ReLU6", .constructor = "inplace=False"}},
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = unary([](const at::Tensor& x) { return at::relu6(x); },
                              [](at::Tensor& x) { return at::relu6_(x); })});
   table.add({.name = "leaky_relu",
@@ -78,6 +82,8 @@ void add_rectifiers(OperatorTable& table) {
              .inplace = {"torch.nn.functional.leaky_relu_"},
              .modules = {{.type = "torch.nn.LeakyReLU",
                           .constructor = "negative_slope=0.01, inplace=False"}},
+             .keeps_rank = true,
+             .elements = Elements::Floating,
              .kernel = leaky_relu});
   table.add({.name = "prelu",
              .schema = "input, weight",
@@ -89,6 +95,8 @@ void add_rectifiers(OperatorTable& table) {
                                 return ModuleState{single_slope(a), {}};
                               },
                           .descriptive = {"num_parameters", "init"}}},
+             .keeps_rank = true,
+             .elements = Elements::Floating,
              .kernel = [](const Args& a) -> Value {
                return at::prelu(a.tensor("input"), a.tensor("weight"));
              }});
@@ -98,6 +106,8 @@ void add_rectifiers(OperatorTable& table) {
              .inplace = {"torch.threshold_", "torch.nn.functional.threshold_"},
              .modules = {{.type = "torch.nn.Threshold",
                           .constructor = "threshold, value, inplace=False"}},
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = threshold});
 }
 
@@ -107,24 +117,32 @@ void add_exponential_units(OperatorTable& table) {
              .forms = {"torch.nn.functional.elu"},
              .inplace = {"torch.nn.functional.elu_"},
              .modules = {{.type = "torch.nn.ELU", .constructor = "alpha=1.0, inplace=False"}},
+             .keeps_rank = true,
+             .elements = Elements::Floating,
              .kernel = elu});
   table.add({.name = "celu",
              .schema = "input, alpha=1.0, inplace=False",
              .forms = {"torch.celu", "torch.nn.functional.celu"},
              .inplace = {"torch.celu_", "torch.nn.functional.celu_"},
              .modules = {{.type = "torch.nn.CELU", .constructor = "alpha=1.0, inplace=False"}},
+             .keeps_rank = true,
+             .elements = Elements::Floating,
              .kernel = celu});
   table.add({.name = "selu",
              .schema = "input, inplace=False",
              .forms = {"torch.selu", "torch.nn.functional.selu"},
              .inplace = {"torch.selu_", "torch.nn.functional.selu_"},
              .modules = {{.type = "torch.nn.SELU", .constructor = "inplace=False"}},
+             .keeps_rank = true,
+             .elements = Elements::Floating,
              .kernel = unary([](const at::Tensor& x) { return at::selu(x); },
                              [](at::Tensor& x) { return at::selu_(x); })});
   table.add({.name = "softplus",
              .schema = "input, beta=1, threshold=20",
              .forms = {"torch.nn.functional.softplus"},
              .modules = {{.type = "torch.nn.Softplus", .constructor = "beta=1, threshold=20"}},
+             .keeps_rank = true,
+             .elements = Elements::Floating,
              .kernel = [](const Args& a) -> Value {
                return at::softplus(a.tensor("input"), a.scalar("beta"), a.scalar("threshold"));
              }});
@@ -137,41 +155,55 @@ void add_sigmoid_units(OperatorTable& table) {
                        "Tensor.sigmoid"},
              .inplace = {"torch.sigmoid_", "Tensor.sigmoid_"},
              .modules = {{.type = "torch.nn.Sigmoid"}},
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = unary([](const at::Tensor& x) { return at::sigmoid(x); },
                              [](at::Tensor& x) { return at::sigmoid_(x); })});
   table.add({.name = "logsigmoid",
              .schema = "input",
              .forms = {"torch.nn.functional.logsigmoid"},
              .modules = {{.type = "torch.nn.LogSigmoid"}},
+             .keeps_rank = true,
+             .elements = Elements::Floating,
              .kernel = [](const Args& a) -> Value { return at::log_sigmoid(a.tensor("input")); }});
   table.add({.name = "hardsigmoid",
              .schema = "input, inplace=False",
              .forms = {"torch.nn.functional.hardsigmoid"},
              .modules = {{.type = "torch.nn.Hardsigmoid", .constructor = "inplace=False"}},
+             .keeps_rank = true,
+             .elements = Elements::Floating,
              .kernel = unary([](const at::Tensor& x) { return at::hardsigmoid(x); },
                              [](at::Tensor& x) { return at::hardsigmoid_(x); })});
   table.add({.name = "silu",
              .schema = "input, inplace=False",
              .forms = {"torch.nn.functional.silu"},
              .modules = {{.type = "torch.nn.SiLU", .constructor = "inplace=False"}},
+             .keeps_rank = true,
+             .elements = Elements::Floating,
              .kernel = unary([](const at::Tensor& x) { return at::silu(x); },
                              [](at::Tensor& x) { return at::silu_(x); })});
   table.add({.name = "hardswish",
              .schema = "input, inplace=False",
              .forms = {"torch.nn.functional.hardswish"},
              .modules = {{.type = "torch.nn.Hardswish", .constructor = "inplace=False"}},
+             .keeps_rank = true,
+             .elements = Elements::Floating,
              .kernel = unary([](const at::Tensor& x) { return at::hardswish(x); },
                              [](at::Tensor& x) { return at::hardswish_(x); })});
   table.add({.name = "mish",
              .schema = "input, inplace=False",
              .forms = {"torch.nn.functional.mish"},
              .modules = {{.type = "torch.nn.Mish", .constructor = "inplace=False"}},
+             .keeps_rank = true,
+             .elements = Elements::Floating,
              .kernel = unary([](const at::Tensor& x) { return at::mish(x); },
                              [](at::Tensor& x) { return at::mish_(x); })});
   table.add({.name = "gelu",
              .schema = "input, approximate='none'",
              .forms = {"torch.nn.functional.gelu"},
              .modules = {{.type = "torch.nn.GELU", .constructor = "approximate='none'"}},
+             .keeps_rank = true,
+             .elements = Elements::Floating,
              .kernel = [](const Args& a) -> Value {
                return at::gelu(a.tensor("input"), a.text("approximate"));
              }});
@@ -190,6 +222,8 @@ void add_tanh_units(OperatorTable& table) {
              .forms = {"torch.tanh", "torch.nn.functional.tanh", "Tensor.tanh"},
              .inplace = {"torch.tanh_", "Tensor.tanh_"},
              .modules = {{.type = "torch.nn.Tanh"}},
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = unary([](const at::Tensor& x) { return at::tanh(x); },
                              [](at::Tensor& x) { return at::tanh_(x); })});
   table.add({.name = "hardtanh",
@@ -198,11 +232,15 @@ void add_tanh_units(OperatorTable& table) {
              .inplace = {"torch.nn.functional.hardtanh_"},
              .modules = {{.type = "torch.nn.Hardtanh",
                           .constructor = "min_val=-1.0, max_val=1.0, inplace=False"}},
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = hardtanh});
   table.add({.name = "softsign",
              .schema = "input",
              .forms = {"torch.nn.functional.softsign"},
              .modules = {{.type = "torch.nn.Softsign"}},
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = [](const Args& a) -> Value {
                const at::Tensor x = a.tensor("input");
                return x / (x.abs() + 1);
@@ -211,6 +249,8 @@ void add_tanh_units(OperatorTable& table) {
              .schema = "input",
              .forms = {"torch.nn.functional.tanhshrink"},
              .modules = {{.type = "torch.nn.Tanhshrink"}},
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = [](const Args& a) -> Value {
                const at::Tensor x = a.tensor("input");
                return x - x.tanh();
@@ -219,6 +259,8 @@ void add_tanh_units(OperatorTable& table) {
              .schema = "input, lambd=0.5",
              .forms = {"torch.nn.functional.softshrink"},
              .modules = {{.type = "torch.nn.Softshrink", .constructor = "lambd=0.5"}},
+             .keeps_rank = true,
+             .elements = Elements::Floating,
              .kernel = [](const Args& a) -> Value {
                return at::softshrink(a.tensor("input"), a.scalar("lambd"));
              }});
@@ -226,6 +268,8 @@ void add_tanh_units(OperatorTable& table) {
              .schema = "input, lambd=0.5",
              .forms = {"torch.hardshrink", "torch.nn.functional.hardshrink", "Tensor.hardshrink"},
              .modules = {{.type = "torch.nn.Hardshrink", .constructor = "lambd=0.5"}},
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = [](const Args& a) -> Value {
                return at::hardshrink(a.tensor("input"), a.scalar("lambd"));
              }});
@@ -238,6 +282,7 @@ void add_softmaxes(OperatorTable& table) {
                        "Tensor.softmax",
                        {"torch.nn.functional.softmax", kFunctionalSoftmax}},
              .modules = {{.type = "torch.nn.Softmax", .constructor = "dim=None"}},
+             .keeps_rank = true,
              .kernel = softmax_like<at::softmax>});
   table.add({.name = "log_softmax",
              .schema = "input, dim=None, dtype=None",
@@ -245,11 +290,13 @@ void add_softmaxes(OperatorTable& table) {
                        "Tensor.log_softmax",
                        {"torch.nn.functional.log_softmax", kFunctionalSoftmax}},
              .modules = {{.type = "torch.nn.LogSoftmax", .constructor = "dim=None"}},
+             .keeps_rank = true,
              .kernel = softmax_like<at::log_softmax>});
   table.add({.name = "softmin",
              .schema = "input, dim=None, dtype=None",
              .forms = {{"torch.nn.functional.softmin", kFunctionalSoftmax}},
              .modules = {{.type = "torch.nn.Softmin", .constructor = "dim=None"}},
+             .keeps_rank = true,
              .kernel = softmax_like<softmin>});
 }
 

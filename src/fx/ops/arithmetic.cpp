@@ -90,12 +90,14 @@ void add_sums(OperatorTable& table) {
              .schema = "input, other, *, alpha=1, inplace=False",
              .forms = {"torch.add", "operator.add", "operator.concat", "Tensor.add"},
              .inplace = {"operator.iadd", "Tensor.add_"},
+             .elements = Elements::OfOperands,
              .kernel = scaled(at::add, &Tensor::add_, python::add)});
   table.add(
       {.name = "sub",
        .schema = "input, other, *, alpha=1, inplace=False",
        .forms = {"torch.sub", "torch.subtract", "operator.sub", "Tensor.sub", "Tensor.subtract"},
        .inplace = {"operator.isub", "Tensor.sub_", "Tensor.subtract_"},
+       .elements = Elements::OfOperands,
        .kernel = scaled(at::sub, &Tensor::sub_, python::sub)});
   table.add({.name = "rsub",
              .schema = "input, other, *, alpha=1",
@@ -108,6 +110,8 @@ void add_sums(OperatorTable& table) {
        .schema = "input, inplace=False",
        .forms = {"torch.neg", "torch.negative", "operator.neg", "Tensor.neg", "Tensor.negative"},
        .inplace = {"torch.neg_", "torch.negative_", "Tensor.neg_", "Tensor.negative_"},
+       .keeps_rank = true,
+       .elements = Elements::OfOperands,
        .kernel = negate});
   table.add({.name = "pos",
              .schema = "input",
@@ -124,6 +128,7 @@ void add_products(OperatorTable& table) {
        .schema = "input, other, *, inplace=False",
        .forms = {"torch.mul", "torch.multiply", "operator.mul", "Tensor.mul", "Tensor.multiply"},
        .inplace = {"operator.imul", "Tensor.mul_", "Tensor.multiply_"},
+       .elements = Elements::OfOperands,
        .kernel = elementwise(at::mul, &Tensor::mul_, python::mul)});
   table.add(
       {.name = "div",
@@ -131,6 +136,7 @@ void add_products(OperatorTable& table) {
        .forms = {"torch.div", "torch.divide", "torch.true_divide", "operator.truediv", "Tensor.div",
                  "Tensor.divide", "Tensor.true_divide"},
        .inplace = {"operator.itruediv", "Tensor.div_", "Tensor.divide_", "Tensor.true_divide_"},
+       .elements = Elements::OfOperands,
        .kernel = divide});
   table.add({.name = "floor_divide",
              .schema = "input, other, *, inplace=False",
@@ -146,6 +152,7 @@ void add_products(OperatorTable& table) {
              .schema = "input, exponent, *, inplace=False",
              .forms = {"torch.pow", "operator.pow", "Tensor.pow"},
              .inplace = {"operator.ipow", "Tensor.pow_"},
+             .elements = Elements::OfOperands,
              .kernel = power});
 }
 

@@ -68,6 +68,8 @@ void add_elementwise_dropouts(OperatorTable& table) {
              .modules = {dropout_module("torch.nn.Dropout")},
              .view = true,
              .random = true,
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = noise(at::dropout, at::dropout_)});
   table.add({.name = "alpha_dropout",
              .schema = kAlphaDropout,
@@ -76,6 +78,8 @@ void add_elementwise_dropouts(OperatorTable& table) {
              .modules = {dropout_module("torch.nn.AlphaDropout")},
              .view = true,
              .random = true,
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = noise(at::alpha_dropout, at::alpha_dropout_)});
 }
 
@@ -86,6 +90,8 @@ void add_channel_dropouts(OperatorTable& table) {
              .modules = {dropout_module("torch.nn.Dropout1d")},
              .view = true,
              .random = true,
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = channel_dropout<1>});
   // torch leaves the rank of dropout2d's input open: 3-D counts as a batch of 1-D channels.
   table.add({.name = "dropout2d",
@@ -95,6 +101,8 @@ void add_channel_dropouts(OperatorTable& table) {
              .modules = {dropout_module("torch.nn.Dropout2d")},
              .view = true,
              .random = true,
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = noise(at::feature_dropout, at::feature_dropout_)});
   table.add({.name = "dropout3d",
              .schema = kDropout,
@@ -102,6 +110,8 @@ void add_channel_dropouts(OperatorTable& table) {
              .modules = {dropout_module("torch.nn.Dropout3d")},
              .view = true,
              .random = true,
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = channel_dropout<3>});
   table.add({.name = "feature_alpha_dropout",
              .schema = kAlphaDropout,
@@ -111,6 +121,8 @@ void add_channel_dropouts(OperatorTable& table) {
              .modules = {dropout_module("torch.nn.FeatureAlphaDropout")},
              .view = true,
              .random = true,
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = noise(at::feature_alpha_dropout, at::feature_alpha_dropout_)});
 }
 
@@ -128,6 +140,8 @@ void add_dropout_operators(OperatorTable& table) {
                           .constructor = "p, mode"}},
              .view = true,
              .random = true,
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = stochastic_depth});
 }
 

@@ -145,6 +145,7 @@ void add_getitem_operators(OperatorTable& table) {
              .schema = "input, index",
              .forms = {"operator.getitem"},
              .view = true,
+             .elements = Elements::OfOperands,
              .kernel = getitem});
   table.add({.name = "setitem",
              .schema = "input, index, value",

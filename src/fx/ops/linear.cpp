@@ -118,6 +118,8 @@ void add_linear_operators(OperatorTable& table) {
              .forms = {"torch.nn.functional.linear"},
              .modules = {linear_module("torch.nn.Linear"),
                          linear_module("torch.nn.modules.linear.NonDynamicallyQuantizableLinear")},
+             .keeps_rank = true,
+             .elements = Elements::Floating,
              .kernel = [](const Args& a) -> Value {
                return at::linear(a.tensor("input"), a.tensor("weight"), a.optional_tensor("bias"));
              }});

@@ -21,6 +21,8 @@ void add_elementwise(OperatorTable& table, const std::string& name, Pure pure, I
              .forms = one_name ? function_and_method({name}) : function_and_method({name, alias}),
              .inplace = one_name ? function_and_method({name + "_"})
                                  : function_and_method({name + "_", alias + "_"}),
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = unary(pure, inplace)});
 }
 
@@ -90,17 +92,23 @@ void add_rounding(OperatorTable& table) {
              .schema = "input, *, decimals=0, inplace=False",
              .forms = function_and_method({"round"}),
              .inplace = function_and_method({"round_"}),
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = round_decimals});
   table.add({.name = "abs",
              .schema = "input, *, inplace=False",
              .forms = {"torch.abs", "torch.absolute", "operator.abs", "abs", "Tensor.abs",
                        "Tensor.absolute"},
              .inplace = {"torch.abs_", "Tensor.abs_", "Tensor.absolute_"},
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = absolute});
   table.add({.name = "sign",
              .schema = "input, *, inplace=False",
              .forms = function_and_method({"sign"}),
              .inplace = {"Tensor.sign_"},
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = unary([](const Tensor& x) { return at::sign(x); },
                              [](Tensor& x) { return x.sign_(); })});
 }
@@ -141,6 +149,7 @@ void add_limits(OperatorTable& table) {
                          {"torch.clamp_max_", "input, max"},
                          {"Tensor.clamp_min_", "input, min"},
                          {"Tensor.clamp_max_", "input, max"}},
+             .elements = Elements::OfOperands,
              .kernel = clamp});
   table.add({.name = "maximum",
              .schema = "input, other",

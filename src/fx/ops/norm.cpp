@@ -151,6 +151,8 @@ void add_running_norms(OperatorTable& table) {
                                          "track_running_stats=True, process_group=None",
                           .init = running_state,
                           .descriptive = {"num_features", "affine", "process_group"}}},
+             .keeps_rank = true,
+             .elements = Elements::Floating,
              .kernel = batch_norm});
   table.add({.name = "instance_norm",
              .schema = "input, running_mean=None, running_var=None, weight=None, bias=None, "
@@ -163,6 +165,8 @@ void add_running_norms(OperatorTable& table) {
              .modules = {running_norm("torch.nn.InstanceNorm1d", kInstanceNorm, 1),
                          running_norm("torch.nn.InstanceNorm2d", kInstanceNorm, 2),
                          running_norm("torch.nn.InstanceNorm3d", kInstanceNorm, 3)},
+             .keeps_rank = true,
+             .elements = Elements::Floating,
              .kernel = instance_norm});
 }
 
@@ -185,6 +189,8 @@ void add_norm_operators(OperatorTable& table) {
                                                    {}};
                               },
                           .descriptive = {"elementwise_affine"}}},
+             .keeps_rank = true,
+             .elements = Elements::Floating,
              .kernel = [](const Args& a) -> Value {
                return at::layer_norm(a.tensor("input"), a.ints("normalized_shape"),
                                      a.optional_tensor("weight"), a.optional_tensor("bias"),
@@ -205,6 +211,8 @@ void add_norm_operators(OperatorTable& table) {
                                     {}};
                               },
                           .descriptive = {"num_channels", "affine"}}},
+             .keeps_rank = true,
+             .elements = Elements::Floating,
              .kernel = group_norm});
   table.add({.name = "local_response_norm",
              .schema = "input, size, alpha=0.0001, beta=0.75, k=1.0",

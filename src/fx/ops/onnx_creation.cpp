@@ -108,6 +108,7 @@ void add_onnx_creation_operators(OperatorTable& table) {
   table.add({.name = "onnx.Dropout",
              .schema = "data, ratio=None, training_mode=None, seed=None",
              .forms = {"onnx.Dropout"},
+             .view = true,  // outside of training
              .random = true,
              .kernel = dropout});
   add_windows(table);

@@ -41,6 +41,8 @@ void add_padding_operators(OperatorTable& table) {
                          pad_module("torch.nn.ReplicationPad1d", "replicate", 1),
                          pad_module("torch.nn.ReplicationPad2d", "replicate", 2),
                          pad_module("torch.nn.ReplicationPad3d", "replicate", 3)},
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = pad});
 }
 

@@ -154,6 +154,7 @@ void add_max_pools(OperatorTable& table) {
              .forms = {"torch.max_pool1d", "torch.nn.functional.max_pool1d",
                        with_indices("torch.nn.functional.max_pool1d_with_indices")},
              .modules = {max_pool_module("torch.nn.MaxPool1d")},
+             .elements = Elements::OfOperands,
              .kernel = [](const Args& a) {
                return max_pool<1>(a, at::max_pool1d, at::max_pool1d_with_indices);
              }});
@@ -162,6 +163,7 @@ void add_max_pools(OperatorTable& table) {
              .forms = {"torch.max_pool2d", "torch.nn.functional.max_pool2d",
                        with_indices("torch.nn.functional.max_pool2d_with_indices")},
              .modules = {max_pool_module("torch.nn.MaxPool2d")},
+             .elements = Elements::OfOperands,
              .kernel = [](const Args& a) {
                return max_pool<2>(a, at::max_pool2d, at::max_pool2d_with_indices);
              }});
@@ -170,6 +172,7 @@ void add_max_pools(OperatorTable& table) {
              .forms = {"torch.max_pool3d", "torch.nn.functional.max_pool3d",
                        with_indices("torch.nn.functional.max_pool3d_with_indices")},
              .modules = {max_pool_module("torch.nn.MaxPool3d")},
+             .elements = Elements::OfOperands,
              .kernel = [](const Args& a) {
                return max_pool<3>(a, at::max_pool3d, at::max_pool3d_with_indices);
              }});
@@ -201,6 +204,8 @@ void add_average_pools(OperatorTable& table) {
              .modules = {{.type = "torch.nn.AvgPool1d",
                           .constructor = "kernel_size, stride=None, padding=0, ceil_mode=False, "
                                          "count_include_pad=True"}},
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = [](const Args& a) -> Value {
                return at::avg_pool1d(a.tensor("input"), a.ints("kernel_size"), stride_of<1>(a),
                                      a.ints("padding"), a.flag("ceil_mode"),
@@ -210,11 +215,15 @@ void add_average_pools(OperatorTable& table) {
              .schema = kAvgPool,
              .forms = {"torch.nn.functional.avg_pool2d"},
              .modules = {avg_pool_module("torch.nn.AvgPool2d")},
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = [](const Args& a) { return avg_pool<2>(a, at::avg_pool2d); }});
   table.add({.name = "avg_pool3d",
              .schema = kAvgPool,
              .forms = {"torch.nn.functional.avg_pool3d"},
              .modules = {avg_pool_module("torch.nn.AvgPool3d")},
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = [](const Args& a) { return avg_pool<3>(a, at::avg_pool3d); }});
   table.add({.name = "lp_pool1d",
              .schema = kLpPool,
@@ -237,6 +246,8 @@ void add_adaptive_pools(OperatorTable& table) {
              .schema = "input, output_size",
              .forms = {"torch.adaptive_avg_pool1d", "torch.nn.functional.adaptive_avg_pool1d"},
              .modules = {{.type = "torch.nn.AdaptiveAvgPool1d", .constructor = "output_size"}},
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = [](const Args& a) -> Value {
                return at::adaptive_avg_pool1d(a.tensor("input"), adaptive_size<1>(a));
              }});
@@ -244,6 +255,8 @@ void add_adaptive_pools(OperatorTable& table) {
              .schema = "input, output_size",
              .forms = {"torch.nn.functional.adaptive_avg_pool2d"},
              .modules = {{.type = "torch.nn.AdaptiveAvgPool2d", .constructor = "output_size"}},
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = [](const Args& a) -> Value {
                return at::adaptive_avg_pool2d(a.tensor("input"), adaptive_size<2>(a));
              }});
@@ -251,6 +264,8 @@ void add_adaptive_pools(OperatorTable& table) {
              .schema = "input, output_size",
              .forms = {"torch.nn.functional.adaptive_avg_pool3d"},
              .modules = {{.type = "torch.nn.AdaptiveAvgPool3d", .constructor = "output_size"}},
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = [](const Args& a) -> Value {
                return at::adaptive_avg_pool3d(a.tensor("input"), adaptive_size<3>(a));
              }});

@@ -65,6 +65,7 @@ void add_reshapes(OperatorTable& table) {
              .schema = "input, *shape",
              .forms = {"torch.reshape", "Tensor.reshape"},
              .view = true,
+             .elements = Elements::OfOperands,
              .kernel = [](const Args& a) -> Value {
                return at::reshape(a.tensor("input"), a.ints("shape"));
              }});
@@ -83,6 +84,7 @@ void add_joined_and_split_dims(OperatorTable& table) {
              .forms = {"torch.flatten", "Tensor.flatten"},
              .modules = {{.type = "torch.nn.Flatten", .constructor = "start_dim=1, end_dim=-1"}},
              .view = true,
+             .elements = Elements::OfOperands,
              .kernel = [](const Args& a) -> Value {
                return at::flatten(a.tensor("input"), a.integer("start_dim"), a.integer("end_dim"));
              }});
@@ -105,12 +107,14 @@ void add_joined_and_split_dims(OperatorTable& table) {
              .forms = {"torch.squeeze", "Tensor.squeeze"},
              .inplace = {"Tensor.squeeze_"},
              .view = true,
+             .elements = Elements::OfOperands,
              .kernel = squeeze});
   table.add({.name = "unsqueeze",
              .schema = "input, dim|axis, *, inplace=False",
              .forms = {"torch.unsqueeze", "Tensor.unsqueeze"},
              .inplace = {"Tensor.unsqueeze_"},
              .view = true,
+             .elements = Elements::OfOperands,
              .kernel = unsqueeze});
 }
 
@@ -121,6 +125,8 @@ void add_permutations(OperatorTable& table) {
                        "Tensor.swapaxes", "Tensor.swapdims"},
              .inplace = {"Tensor.transpose_"},
              .view = true,
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = transpose});
   table.add({.name = "t",
              .schema = "input",
@@ -131,6 +137,7 @@ void add_permutations(OperatorTable& table) {
              .schema = "input, *dims",
              .forms = {"torch.permute", "Tensor.permute"},
              .view = true,
+             .elements = Elements::OfOperands,
              .kernel = [](const Args& a) -> Value {
                return at::permute(a.tensor("input"), a.ints("dims"));
              }});
@@ -147,6 +154,8 @@ void add_rearrangements(OperatorTable& table) {
   table.add({.name = "roll",
              .schema = "input, shifts, dims=None",
              .forms = {"torch.roll", "Tensor.roll"},
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = [](const Args& a) -> Value {
                const auto dims = a.optional_ints("dims").value_or(std::vector<int64_t>{});
                return at::roll(a.tensor("input"), a.ints("shifts"), dims);
@@ -154,6 +163,8 @@ void add_rearrangements(OperatorTable& table) {
   table.add({.name = "flip",
              .schema = "input, *dims",
              .forms = {"torch.flip", "Tensor.flip"},
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = [](const Args& a) -> Value {
                return at::flip(a.tensor("input"), a.ints("dims"));
              }});
@@ -218,6 +229,8 @@ void add_shape_operators(OperatorTable& table) {
                           .constructor = "*args=(), remove=True",
                           .descriptive = {"args", "remove"}}},
              .view = true,
+             .keeps_rank = true,
+             .elements = Elements::OfOperands,
              .kernel = [](const Args& a) { return a["input"]; }});
 }
 

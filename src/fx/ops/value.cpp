@@ -160,6 +160,20 @@ Value Value::map_items(const std::function<Value(const Value&)>& replace) const 
   return copy;
 }
 
+void Value::replace_node(const Node& old, const Value& replacement) {
+  if (is_node()) {
+    if (get<Node*>() == &old) data_ = Variant(replacement.data_);
+  } else if (List* list = std::get_if<List>(&data_)) {
+    for (Value& item : list->items) item.replace_node(old, replacement);
+  } else if (Tuple* tuple = std::get_if<Tuple>(&data_)) {
+    for (Value& item : tuple->items) item.replace_node(old, replacement);
+  } else if (Dict* dict = std::get_if<Dict>(&data_)) {
+    for (auto& [name, item] : dict->items) item.replace_node(old, replacement);
+  } else if (Slice* slice = std::get_if<Slice>(&data_)) {
+    for (Value& bound : slice->bounds) bound.replace_node(old, replacement);
+  }
+}
+
 bool Value::contains_node() const {
   if (is_node()) return true;
   bool found = false;

@@ -14,15 +14,16 @@ namespace {
 /// would take very long to pass them on.
 constexpr double kNoticed = 0.05;
 constexpr double kSettled = 0.01;
-/// A chain passes factors on from layer to layer; this is enough for the longest.
-constexpr int kMostEqualizations = 1000;
+/// A chain passes factors on from layer to layer. Where they have not settled after this many
+/// rounds, the ranges are less equal than they could be, and no result changes.
+constexpr int kMostRoundsOfPairs = 1000;
 /// Channels that would need more than this are as good as off in one of the layers.
 constexpr double kMostFactor = 100;
 
 /// Activations with f(s * x) = s * f(x) for s > 0; those with a limit are, if the limit is scaled.
 const std::vector<std::string>& activations() {
-  static const std::vector<std::string> names = {"relu",       "relu6",    "prelu",
-                                                 "leaky_relu", "hardtanh", "clamp"};
+  static const std::vector<std::string> names = {"relu",     "relu6", "prelu",  "leaky_relu",
+                                                 "hardtanh", "clamp", "maximum"};
   return names;
 }
 
@@ -78,6 +79,8 @@ at::Tensor factors(const ScaledLayer& first, const ScaledLayer& second) {
 
 double largest_change(const at::Tensor& factor) { return factor.log().abs().max().item<double>(); }
 
+bool is_finite(const at::Tensor& tensor) { return at::isfinite(tensor).all().item<bool>(); }
+
 class Equalizer {
  public:
   explicit Equalizer(Rewriter& rewriter) : rewriter_(rewriter) {}
@@ -85,7 +88,7 @@ class Equalizer {
   /// All or nothing: factors of one layer are undone in the next.
   void run() {
     find_pairs();
-    for (int round = 0; round < kMostEqualizations; ++round) {
+    for (int round = 0; round < kMostRoundsOfPairs; ++round) {
       double largest = 0;
       for (const Pair& pair : pairs_) largest = std::max(largest, equalize(pair));
       if (largest < kSettled) break;
@@ -93,12 +96,20 @@ class Equalizer {
     const bool worth_it = std::any_of(pairs_.begin(), pairs_.end(), [&](const Pair& pair) {
       return largest_change(layer_of(pair.first).outputs) > kNoticed;
     });
-    if (!worth_it) return;
+    if (!worth_it || !fits_types()) return;
     for (const Pair& pair : pairs_) scale_limit(pair);
     for (const auto& [position, layer] : layers_) store(position, layer);
   }
 
  private:
+  /// Whether no weight or bias becomes larger than its type can tell: float16 ends at 65504.
+  bool fits_types() const {
+    return std::all_of(layers_.begin(), layers_.end(), [](const auto& item) {
+      const Layer scaled = item.second.result();
+      return is_finite(scaled.weight) && (!scaled.bias.defined() || is_finite(scaled.bias));
+    });
+  }
+
   ScaledLayer& layer_of(const NodeView* view) {
     return layers_.at(rewriter_.index().position(*view->node));
   }
@@ -128,11 +139,12 @@ class Equalizer {
            rewriter_.index().readers_of(weight.tensor()) == 1;
   }
 
-  /// Whether the activation reads the layer, and is a hardtanh or clamp only if it cuts at 0.
+  /// Whether the activation reads the layer, and cuts at 0 if it cuts.
   bool is_homogeneous(const NodeView& activation, const NodeView& layer) const {
-    const bool clips = activation.is("hardtanh") || activation.is("clamp");
-    return reads(activation, *layer.node) &&
-           (!clips || relu_limit(activation, rewriter_).value_or(0) > 0);
+    if (!reads(activation, *layer.node)) return false;
+    if (activation.is("prelu") || activation.is("leaky_relu")) return true;
+    const std::optional<Bounds> bounds = bounds_of(activation, rewriter_);
+    return bounds && bounds->low == 0 && bounds->high > 0;
   }
 
   void consider(const Pair& pair) {

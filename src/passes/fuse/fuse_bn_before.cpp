@@ -1,8 +1,6 @@
 #include "passes/all_passes.h"
-#include "passes/layers.h"
+#include "passes/fuse/channel_affine.h"
 #include "passes/values.h"
-
-#include "sparsebit/passes/fuse/bn_folding.h"
 
 #include <ATen/ATen.h>
 
@@ -15,7 +13,7 @@ namespace {
 /// be other numbers before the batch norm; copies of the input would not.
 bool has_no_zeros_around(const NodeView& view) {
   if (view.is("linear")) return true;
-  if (!view.call->op->name.starts_with("conv") || view.call->args.has("output_padding"))
+  if (view.call->args.has("output_padding"))
     return false;  // at the borders of a transposed convolution fewer inputs meet
   const fx::Value &mode = view.arg("padding_mode"), &padding = view.arg("padding");
   if (mode.is_string() && mode.string() != "zeros") return true;
@@ -41,8 +39,7 @@ fx::ModulePtr with_bn_before(const NodeView& view, const Layer& layer, const Cha
 Replacements fold_before(const Match& match, Rewriter& rewriter) {
   const NodeView &view = match["layer"], &norm = match["bn"];
   const std::optional<Layer> layer = read_layer(view, rewriter);
-  const std::optional<fx::Args> constants = with_constants(norm, rewriter);
-  const std::optional<ChannelAffine> bn = constants ? read_batch_norm(*constants) : std::nullopt;
+  const std::optional<ChannelAffine> bn = affine_of(norm, rewriter);
   if (!layer || !bn || bn->factor.numel() != layer->inputs() || !reads(view, *norm.node)) return {};
   const bool only_scales = !bn->shift.ne(0).any().item<bool>();
   const bool legal = (has_no_zeros_around(view) || only_scales) &&

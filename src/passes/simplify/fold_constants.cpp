@@ -1,4 +1,5 @@
 #include "passes/all_passes.h"
+#include "passes/simplify/result_size.h"
 #include "passes/values.h"
 
 #include "sparsebit/core/error.h"
@@ -6,7 +7,6 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <cmath>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -16,8 +16,10 @@ namespace {
 using fx::Node;
 using fx::Value;
 
-/// Results larger than this are folded only if what they are made of is as large.
+/// Results of more bytes than this are kept only if what they are made of is as large.
 constexpr size_t kSmall = size_t{1} << 20;
+/// Results that may have more elements than this are not computed to see how large they are.
+constexpr double kMostNumbers = 1 << 24;
 /// Weights that are integers in a file stay integers.
 constexpr const char* kDequantize = "onnx.DequantizeLinear";
 
@@ -34,22 +36,6 @@ bool contains_tensor(const Value& value) {
   if (value.is_sequence())
     return std::any_of(value.items().begin(), value.items().end(), contains_tensor);
   return value.is_tensor() || value.is<fx::Dict>();
-}
-
-/// How many numbers the arguments of a call may ask for: `torch.ones(1000000, 1000000)` should not
-/// even be tried.
-double numbers_asked_for(const NodeView& view) {
-  double all = 1, largest_list = 1;
-  for (const Value& value : view.call->args.values()) {
-    double product = 1;
-    value.map_items([&](const Value& item) {
-      if (item.is_int()) product *= std::max(1., std::abs(item.to_double()));
-      return item;
-    });
-    all *= product;
-    if (value.is_sequence()) largest_list = std::max(largest_list, product);
-  }
-  return view.inputs.empty() ? all : largest_list;  // beside tensors, ints are axes or operands
 }
 
 class ConstantFolder {
@@ -82,7 +68,8 @@ class ConstantFolder {
     const NodeView& view = rewriter_.index().view(node);
     if (!is_function || !view.call || rewriter_.memory().is_written(node)) return std::nullopt;
     const fx::Operator& op = *view.call->op;
-    if (op.random || op.effect != fx::Effect::None || op.name == kDequantize) return std::nullopt;
+    if (draws_random_numbers(*view.call) || op.effect != fx::Effect::None || op.name == kDequantize)
+      return std::nullopt;
     Constant result;
     size_t bytes = kSmall;
     for (const Node* input : node.inputs()) {
@@ -91,8 +78,10 @@ class ConstantFolder {
       result.trained |= known->second.trained;
       bytes = std::max(bytes, bytes_of(known->second.value));
     }
-    if (numbers_asked_for(view) > static_cast<double>(bytes)) return std::nullopt;
-    const std::optional<Value> value = evaluate(view);
+    const fx::OperatorCall call = with_known_values(*view.call);
+    if (most_numbers(call) > std::max(kMostNumbers, static_cast<double>(bytes)))
+      return std::nullopt;
+    const std::optional<Value> value = evaluate(call);
     if (!value || bytes_of(*value) > bytes) return std::nullopt;
     result.value = *value;
     return result;
@@ -106,14 +95,16 @@ class ConstantFolder {
     return Constant{tensor->detach(), trained && tensor->requires_grad()};
   }
 
-  std::optional<Value> evaluate(const NodeView& view) const {
-    const at::NoGradGuard no_gradients;
+  fx::OperatorCall with_known_values(const fx::OperatorCall& call) const {
     std::vector<Value> values;
-    for (const Value& value : view.call->args.values()) {
+    for (const Value& value : call.args.values())
       values.push_back(value.map_nodes([&](Node& node) { return known_.at(&node).value; }));
-    }
+    return {call.op, {call.op->schema, std::move(values)}};
+  }
+
+  static std::optional<Value> evaluate(const fx::OperatorCall& call) {
     try {
-      return fx::run_kernel(*view.call->op, {view.call->op->schema, std::move(values)});
+      return fx::run_kernel(*call.op, call.args);
     } catch (const Error&) {
       return std::nullopt;  // running the model tells what is wrong
     }

@@ -47,11 +47,8 @@ fx::Node& call_of(const NodeView& view, fx::ModulePtr layer, Rewriter& rewriter)
 
 Replacements to_weighted_layer(const Match& match, Rewriter& rewriter) {
   const NodeView& view = match["call"];
-  std::optional<Layer> layer = read_layer(view, rewriter);
+  const std::optional<Layer> layer = read_layer(view, rewriter);
   if (!layer) return {};
-  // The tensors themselves, so that whoever else uses them goes on sharing them.
-  layer->weight = *constant_tensor(view.arg("weight"), rewriter);
-  if (layer->bias.defined()) layer->bias = *constant_tensor(view.arg("bias"), rewriter);
   return {{view.node, call_of(view, make_layer(view, *layer), rewriter)}};
 }
 
@@ -62,11 +59,10 @@ Replacements to_layer_norm(const Match& match, Rewriter& rewriter) {
   const bool fixed = !view.arg("normalized_shape").contains_node() && view.arg("eps").is_number();
   if (!weight || !bias || !fixed) return {};
   const std::vector<fx::Value> shape = {view.arg("normalized_shape")};
-  return {{view.node, call_of(view,
-                              make_with_parameters(
-                                  "torch.nn.LayerNorm", shape, {{"eps", view.arg("eps")}},
-                                  {{"weight", *weight}, {"bias", *bias}}, weight->requires_grad()),
-                              rewriter)}};
+  fx::ModulePtr layer = fx::make_module(
+      "torch.nn.LayerNorm", shape, {{"eps", view.arg("eps")}},
+      {.parameters = {{"weight", *weight}, {"bias", *bias}}, .buffers = {}}, fx::Grad::AsGiven);
+  return {{view.node, call_of(view, std::move(layer), rewriter)}};
 }
 
 }  // namespace

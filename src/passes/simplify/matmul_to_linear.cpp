@@ -1,5 +1,4 @@
 #include "passes/all_passes.h"
-#include "passes/layers.h"
 #include "passes/values.h"
 
 #include <ATen/ATen.h>
@@ -8,14 +7,19 @@ namespace sparsebit::passes {
 namespace {
 
 /// Adds a torch.nn.Linear that multiplies with `matrix`, [inputs, outputs], and a call of it.
-fx::Node& linear_call(const fx::Value& x, const at::Tensor& matrix, const at::Tensor& bias,
+/// @param bias  a tensor of the model, which whoever else uses it goes on sharing; null for none.
+fx::Node& linear_call(const fx::Value& x, const at::Tensor& matrix, const at::Tensor* bias,
                       const fx::Node& instead_of, Rewriter& rewriter) {
-  const at::Tensor weight = matrix.detach().t().contiguous();
+  const at::Tensor weight = matrix.detach()
+                                .t()
+                                .clone(at::MemoryFormat::Contiguous)
+                                .requires_grad_(matrix.requires_grad());
   const std::string path = rewriter.free_path(instead_of.name());
   const std::vector<fx::Value> sizes = {weight.size(1), weight.size(0)};
-  const fx::ModulePtr linear =
-      make_with_parameters("torch.nn.Linear", sizes, {{"bias", bias.defined()}},
-                           {{"weight", weight}, {"bias", bias}}, matrix.requires_grad());
+  const fx::ModulePtr linear = fx::make_module(
+      "torch.nn.Linear", sizes, {{"bias", bias != nullptr}},
+      {.parameters = {{"weight", weight}, {"bias", bias ? *bias : at::Tensor()}}, .buffers = {}},
+      fx::Grad::AsGiven);
   linear->train(rewriter.module().is_training());
   rewriter.module().set_module(path, linear);
   return rewriter.graph().call_module(path, {x});
@@ -39,15 +43,15 @@ Replacements with_bias(const Match& match, Rewriter& rewriter) {
   const at::Tensor* matrix = matrix_of(right_side(product), rewriter);
   const at::Tensor* bias = constant_tensor(other_operand(sum, *product.node), rewriter);
   if (!matrix || !is_bias(bias, *matrix)) return {};
-  return {{sum.node,
-           linear_call(product.arg("input"), *matrix, bias->detach(), *product.node, rewriter)}};
+  return {{sum.node, linear_call(product.arg("input"), *matrix, bias, *product.node, rewriter)}};
 }
 
 Replacements without_bias(const Match& match, Rewriter& rewriter) {
   const NodeView& product = match["product"];
   const at::Tensor* matrix = matrix_of(right_side(product), rewriter);
   if (!matrix || constant_tensor(product.arg("input"), rewriter)) return {};
-  return {{product.node, linear_call(product.arg("input"), *matrix, {}, *product.node, rewriter)}};
+  return {
+      {product.node, linear_call(product.arg("input"), *matrix, nullptr, *product.node, rewriter)}};
 }
 
 Replacements of_addmm(const Match& match, Rewriter& rewriter) {
@@ -56,7 +60,7 @@ Replacements of_addmm(const Match& match, Rewriter& rewriter) {
   const at::Tensor* matrix = matrix_of(sum.arg("mat2"), rewriter);
   const at::Tensor* bias = constant_tensor(sum.arg("input"), rewriter);
   if (!matrix || !is_bias(bias, *matrix) || !is_one("beta") || !is_one("alpha")) return {};
-  return {{sum.node, linear_call(sum.arg("mat1"), *matrix, bias->detach(), *sum.node, rewriter)}};
+  return {{sum.node, linear_call(sum.arg("mat1"), *matrix, bias, *sum.node, rewriter)}};
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "passes/all_passes.h"
+#include "passes/values.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -22,7 +23,7 @@ bool takes_tensor(const Node& node) {
 /// Whether a second run with the same inputs gives the same, and does nothing else.
 bool is_repeatable(const NodeView& view) {
   if (view.node->op() == fx::Opcode::GetAttr) return true;
-  if (!view.call || view.call->op->random) return false;
+  if (!view.call || draws_random_numbers(*view.call)) return false;
   const fx::Args& args = view.call->args;
   const bool trains = args.has("training") && args["training"].is_bool() &&
                       args["training"].to_bool();  // statistics are counted twice

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_set>
 
 namespace sparsebit::passes {
 namespace {
@@ -18,28 +17,6 @@ std::string pure_target(const std::string& target) {
   if (target.ends_with('_')) return target.substr(0, target.size() - 1);
   if (!target.starts_with(kInPlaceOperator)) return target;
   return "operator." + target.substr(kInPlaceOperator.size());
-}
-
-/// Operators whose result has the type of what they write to, unless another operand decides it.
-const std::unordered_set<std::string>& type_keepers() {
-  static const std::unordered_set<std::string> names = {"add",        "sub",
-                                                        "mul",        "div",
-                                                        "pow",        "clamp",
-                                                        "abs",        "neg",
-                                                        "exp",        "sqrt",
-                                                        "rsqrt",      "floor",
-                                                        "ceil",       "round",
-                                                        "relu",       "relu6",
-                                                        "leaky_relu", "elu",
-                                                        "celu",       "selu",
-                                                        "silu",       "mish",
-                                                        "hardswish",  "hardsigmoid",
-                                                        "hardtanh",   "threshold",
-                                                        "sigmoid",    "tanh",
-                                                        "dropout",    "alpha_dropout",
-                                                        "dropout1d",  "dropout2d",
-                                                        "dropout3d",  "feature_alpha_dropout"};
-  return names;
 }
 
 class OutOfPlace {
@@ -78,13 +55,24 @@ class OutOfPlace {
   }
 
   bool keeps_type(const NodeView& view) const {
-    if (!type_keepers().contains(view.call->op->name)) return false;
+    if (view.call->op->elements == fx::Elements::Unknown) return false;
     const std::vector<fx::Value>& args = view.call->args.values();
-    const std::optional<at::ScalarType> written = type_of(args.front(), rewriter_);
     return std::all_of(args.begin() + 1, args.end(), [&](const fx::Value& value) {
-      if (!value.is_tensor() && !value.contains_node()) return true;
-      return written && type_of(value, rewriter_) == written;
+      const bool is_operand = value.is_tensor() || value.contains_node();
+      return !is_operand || leaves_type(args.front(), value);
     });
+  }
+
+  /// Whether arithmetic of the two has the type of what is written, as it has in place: integers
+  /// leave floating numbers what they are, and so do single numbers.
+  bool leaves_type(const fx::Value& written, const fx::Value& operand) const {
+    const std::optional<at::ScalarType> type = type_of(operand, rewriter_);
+    if (!type || at::isComplexType(*type)) return false;
+    if (type_of(written, rewriter_) == type) return true;
+    const at::Tensor* tensor = constant_tensor(operand, rewriter_);
+    const bool is_one_number =
+        tensor && tensor->dim() == 0 && rank_of(written, rewriter_).value_or(0) > 0;
+    return is_known_float(written, rewriter_) && (!at::isFloatingType(*type) || is_one_number);
   }
 
   bool is_read_through_result_only(const Node& writer) const {

@@ -1,5 +1,7 @@
 #include "frontends/onnx/conformance.h"
 
+#include "support/operator_facts.h"
+
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/frontends/onnx.h"
@@ -86,13 +88,39 @@ std::string compare(const at::Tensor& found, const at::Tensor& expected) {
   return c10::str("differs by ", difference);
 }
 
+/// The arguments of a call by name; nothing when no operator is called.
+std::optional<fx::Args> arguments_of(const fx::Node& node, const fx::NodeCall& call,
+                                     const fx::GraphModule& module) {
+  const fx::Spelling* spelling = fx::find_spelling(node, module);
+  if (!spelling) return std::nullopt;
+  if (spelling->form) return fx::bind_call(*spelling, call.args, call.kwargs);
+  const fx::Module& layer = *module.find(node.target());
+  return fx::bind_module(layer, *spelling, layer.bind(call.args, call.kwargs));
+}
+
+/// Notes calls of which the operator table does not say the truth.
+fx::NodeHook check_facts(const fx::GraphModule& module, std::string& broken) {
+  const auto args = std::make_shared<std::optional<fx::Args>>();
+  return {
+      .before = [&module, args](const fx::Node& node,
+                                fx::NodeCall& call) { *args = arguments_of(node, call, module); },
+      .after =
+          [&module, &broken, args](const fx::Node& node, fx::Value& result) {
+            if (!*args) return;
+            broken += fx::test::broken_fact(*fx::find_spelling(node, module)->op, **args, result);
+          }};
+}
+
 std::string run_data_set(fx::GraphModule& module, const fs::path& folder) {
   const std::vector<at::Tensor> inputs = read_tensors(folder, "input_");
   const std::vector<at::Tensor> expected = read_tensors(folder, "output_");
   fx::Interpreter interpreter(module, fx::RunMode::Inference);
+  std::string broken_facts;
+  interpreter.add_hook(check_facts(module, broken_facts));
   fx::Value result = interpreter.run({inputs.begin(), inputs.end()});
   const std::vector<at::Tensor> found =
       result.is_sequence() ? result.tensors() : std::vector{result.tensor()};
+  if (!broken_facts.empty()) return broken_facts;
   if (found.size() != expected.size()) return c10::str(found.size(), " results");
   for (size_t i = 0; i < found.size(); ++i) {
     const std::string difference = compare(found[i], expected[i]);

@@ -1,5 +1,6 @@
 #include "fx/ops/op_case.h"
 #include "fx/ops/tested_spellings.h"
+#include "support/operator_facts.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/fx/ops/operator.h"
@@ -87,7 +88,9 @@ Tensors flatten(const Value& value) {
 Value evaluate(const std::string& text, const Tensors& inputs) {
   const Call call = read_call(text, inputs);
   const Spelling& spelling = operators().get(call.spelling);
-  Value result = run_kernel(*spelling.op, bind_call(spelling, call.args, call.kwargs));
+  const Args args = bind_call(spelling, call.args, call.kwargs);
+  Value result = run_kernel(*spelling.op, args);
+  EXPECT_EQ(broken_fact(*spelling.op, args, result), "");
   tested_spellings().insert(call.spelling);  // only now: a test of an error text does not count
   return result;
 }

@@ -51,15 +51,17 @@ TEST(EqualizeLayers, TwoConvolutionsThroughRelu) {
 }
 
 TEST(EqualizeLayers, ThroughEveryActivationAndNone) {
-  for (const char* step : {"torch.relu(%a)", "torch.nn.functional.leaky_relu(%a, 0.1)",
-                           "self.prelu(%a)", "%a.view_as(%a)"}) {
+  for (const char* step :
+       {"torch.relu(%a)", "torch.nn.functional.leaky_relu(%a, 0.1)", "self.prelu(%a)",
+        "torch.clamp(%a, min=0)", "torch.maximum(%a, %z)", "%a.view_as(%a)"}) {
     SCOPED_TRACE(step);
-    const auto module = model_of(std::string("%x = input()\n%a = self.one(%x)\n%b = ") + step +
-                                     "\n%c = self.two(%b)\nreturn %c",
+    const auto module = model_of(std::string("%x = input()\n%z = self.zero\n%a = self.one(%x)\n") +
+                                     "%b = " + step + "\n%c = self.two(%b)\nreturn %c",
                                  {{"one", nn::Linear(4, 8)},
                                   {"prelu", nn::PReLU({{"num_parameters", 8}})},
                                   {"two", nn::Linear(8, 3)}});
     spread(*module);
+    module->add_buffer("zero", at::zeros({}));
     const bool passes_through = std::string(step).find("view_as") == std::string::npos;
     const double before = ratio_of_ranges(*module, "one.weight");
     run_and_compare(*module, {"equalize_layers"}, {random_input({5, 4})}, kTolerance);
@@ -69,6 +71,30 @@ TEST(EqualizeLayers, ThroughEveryActivationAndNone) {
       EXPECT_EQ(ratio_of_ranges(*module, "one.weight"), before);
     }
   }
+}
+
+TEST(EqualizeLayers, LayersWithNothingBetweenThem) {
+  const auto module = model_of("%x = input()\n%a = self.one(%x)\n%b = self.two(%a)\nreturn %b",
+                               {{"one", nn::Linear(4, 8)}, {"two", nn::Linear(8, 3)}});
+  spread(*module);
+  const double before = ratio_of_ranges(*module, "one.weight");
+  run_and_compare(*module, {"equalize_layers"}, {random_input({5, 4})}, kTolerance);
+  EXPECT_LT(ratio_of_ranges(*module, "one.weight"), before);
+}
+
+// A channel ten times as large would have a bias beyond float16's largest number, 65504.
+TEST(EqualizeLayers, NumbersThatTheTypeCannotHoldAreNotMade) {
+  const auto module =
+      model_of("%x = input()\n%a = self.one(%x)\n%b = torch.relu(%a)\n%c = self.two(%b)\nreturn %c",
+               {{"one", nn::Linear(2, 2)}, {"two", nn::Linear(2, 2)}});
+  const at::NoGradGuard no_gradients;
+  module->set_tensor("one.weight", at::tensor({0.1, 0.1, 1., 1.}).view({2, 2}));
+  module->set_tensor("two.weight", at::tensor({10., 1., 10., 1.}).view({2, 2}));
+  module->set_tensor("one.bias", at::tensor({60000., 1.}));
+  module->to(at::kHalf);
+  run_selected(*module, {"equalize_layers"});
+  for (const auto& item : module->named_parameters())
+    EXPECT_TRUE(at::isfinite(item.value()).all().item<bool>()) << item.key() << item.value();
 }
 
 TEST(EqualizeLayers, Relu6GetsALimitPerChannel) {

@@ -34,6 +34,25 @@ TEST(FunctionsToLayers, WeightsOfTheModel) {
   EXPECT_EQ(module->find_module("norm")->type(), "torch.nn.LayerNorm");
 }
 
+TEST(FunctionsToLayers, WhatIsTrainedStaysTrainedAndWhatIsNotDoesNot) {
+  const auto module = model_of(R"(
+      %x = input()
+      %w = self.w
+      %b = self.b
+      %c = self.c
+      %y = torch.nn.functional.linear(%x, %w, %b)
+      %z = torch.nn.functional.linear(%x, %w, %c)
+      return (%y, %z))");
+  module->add_parameter("w", at::randn({3, 4}), fx::Grad::AsGiven);
+  module->add_parameter("b", at::randn({3}));
+  module->add_buffer("c", at::randn({3}));
+  run_selected(*module, {"functions_to_layers"});
+  EXPECT_FALSE(module->find_tensor("y.weight")->requires_grad());
+  EXPECT_TRUE(module->find_tensor("y.bias")->requires_grad());
+  EXPECT_FALSE(module->find_tensor("z.bias")->requires_grad());
+  EXPECT_TRUE(module->find_tensor("z.weight")->is_same(*module->find_tensor("y.weight")));
+}
+
 TEST(FunctionsToLayers, Convolutions) {
   const auto module = model_of(R"(
       %x = input()

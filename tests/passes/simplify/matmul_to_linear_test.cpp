@@ -35,6 +35,31 @@ TEST(MatmulToLinear, ProductWithAndWithoutBias) {
             "%x = input()\n%s_1 = self.s(%x)\nreturn %s_1\n");
 }
 
+TEST(MatmulToLinear, TellsEachChangeOnce) {
+  const auto module = model_of(
+      "%x = input()\n%w = self.w\n%b = self.b\n%m = torch.matmul(%x, %w)\n"
+      "%s = torch.add(%m, %b)\nreturn %s",
+      {}, {{"w", at::randn({4, 3})}, {"b", at::randn({3})}});
+  const PassReport report = run_selected(*module, {"matmul_to_linear"});
+  ASSERT_EQ(report.changes.size(), 1u);
+  EXPECT_THAT(report.changes[0].before, testing::ElementsAre("m", "s"));
+  EXPECT_THAT(report.changes[0].after, testing::ElementsAre("m_1"));
+}
+
+// The weight is a transposed copy; the bias is the tensor itself, whoever else uses it.
+TEST(MatmulToLinear, ABiasStaysSharedAndAsTrainedAsItWas) {
+  const auto module = model_of(
+      "%x = input()\n%w = self.w\n%b = self.b\n%m = torch.matmul(%x, %w)\n"
+      "%s = torch.add(%m, %b)\n%t = torch.mul(%s, %b)\nreturn %t");
+  module->add_parameter("w", at::randn({4, 3}), fx::Grad::AsGiven);
+  module->add_parameter("b", at::randn({3}));
+  const at::Tensor bias = *module->find_tensor("b");
+  run_selected(*module, {"matmul_to_linear"});
+  EXPECT_TRUE(module->find_tensor("m.bias")->is_same(bias));
+  EXPECT_TRUE(bias.requires_grad());
+  EXPECT_FALSE(module->find_tensor("m.weight")->requires_grad());
+}
+
 TEST(MatmulToLinear, ComputedMatricesStay) {
   const std::string text = "%x = input()\n%t = %x.t()\n%m = torch.matmul(%x, %t)\nreturn %m\n";
   EXPECT_EQ(simplified("matmul_to_linear", text), text);

@@ -53,6 +53,22 @@ TEST(OutOfPlace, WritesThatOthersSeeStay) {
   EXPECT_EQ(simplified("out_of_place", input), input);
 }
 
+// Tracing makes tensors of numbers: int64 and float64, without axes.
+TEST(OutOfPlace, NumbersThatAreTensors) {
+  const test::Tensors numbers = {{"i", at::scalar_tensor(1, at::kLong)},
+                                 {"f", at::scalar_tensor(2., at::kDouble)}};
+  EXPECT_EQ(simplified("out_of_place",
+                       "%x = input()\n%i = self.i\n%f = self.f\n%a = torch.abs(%x)\n"
+                       "%b = %a.add_(%i)\n%c = %b.mul_(%f)\nreturn %c\n",
+                       {}, numbers),
+            "%x = input()\n%i = self.i\n%f = self.f\n%a = torch.abs(%x)\n"
+            "%b = %a.add(%i)\n%c = %b.mul(%f)\nreturn %c\n");
+  // float32 without axes becomes float64 when a float64 is added.
+  const std::string one =
+      "%x = input()\n%f = self.f\n%a = torch.sum(%x)\n%b = %a.add_(%f)\nreturn %b\n";
+  EXPECT_EQ(simplified("out_of_place", one, {}, numbers), one);
+}
+
 TEST(OutOfPlace, ATypeThatWouldChangeStays) {
   // float16 += float32 stays float16; float16 + float32 is float32.
   const std::string text = "%x = input()\n%a = %x.half()\n%b = %a.add_(%x)\nreturn %b\n";

@@ -64,7 +64,7 @@ TEST(RecognizeLayerNorm, OtherAxesAndOtherReadersStay) {
               Not(HasSubstr("layer_norm")));
 }
 
-TEST(RecognizeLayerNorm, OneWeightForAllIsNoRow) {
+TEST(RecognizeLayerNorm, OneWeightForAllStaysBehindIt) {
   const std::string text = R"(
       %x = input()
       %m = torch.mean(%x, [-1], True)
@@ -78,7 +78,43 @@ TEST(RecognizeLayerNorm, OneWeightForAllIsNoRow) {
       %y = torch.mul(%n, %w)
       %z = torch.add(%y, %w)
       return %z)";
-  EXPECT_THAT(simplified("recognize_layer_norm", text, {}, {{"weight", at::randn({1})}}),
+  EXPECT_EQ(simplified("recognize_layer_norm", text, {}, {{"weight", at::randn({1})}}),
+            "%x = input()\n"
+            "%layer_norm = torch.nn.functional.layer_norm(%x, [4], None, None, 1e-05)\n"
+            "%w = self.weight\n%y = torch.mul(%layer_norm, %w)\n%z = torch.add(%y, %w)\n"
+            "return %z\n");
+}
+
+TEST(RecognizeLayerNorm, WithTorchVar) {
+  const auto text = [](const std::string& how) {
+    return "%x = input()\n%m = torch.mean(%x, [-1], True)\n%d = torch.sub(%x, %m)\n%v = "
+           "torch.var(%x, " +
+           how +
+           ")\n%e = torch.add(%v, 1e-05)\n%s = torch.sqrt(%e)\n%n = torch.div(%d, %s)\nreturn %n";
+  };
+  const char* expected =
+      "%x = input()\n"
+      "%layer_norm = torch.nn.functional.layer_norm(%x, [4], None, None, 1e-05)\n"
+      "return %layer_norm\n";
+  for (const char* how : {"[-1], unbiased=False, keepdim=True", "[1], correction=0, keepdim=True"})
+    EXPECT_EQ(simplified("recognize_layer_norm", text(how)), expected) << how;
+  // Divided by one less than the number of elements, or over another axis, it is none.
+  for (const char* how : {"[-1], unbiased=True, keepdim=True", "[-1], correction=1, keepdim=True",
+                          "[-1], unbiased=False, keepdim=True, correction=1"})
+    EXPECT_THAT(simplified("recognize_layer_norm", text(how)), Not(HasSubstr("layer_norm"))) << how;
+}
+
+TEST(RecognizeLayerNorm, AnotherPowerIsNoSquare) {
+  EXPECT_THAT(simplified("recognize_layer_norm", R"(
+      %x = input()
+      %m = torch.mean(%x, [-1], True)
+      %d = torch.sub(%x, %m)
+      %q = torch.pow(%d, 4)
+      %v = torch.mean(%q, [-1], True)
+      %e = torch.add(%v, 1e-05)
+      %s = torch.sqrt(%e)
+      %n = torch.div(%d, %s)
+      return %n)"),
               Not(HasSubstr("layer_norm")));
 }
 

@@ -66,6 +66,13 @@ enum class Effect {
   Checks,       ///< may stop the run: torch._assert
 };
 
+/// What is known of the elements of a result without running the operator.
+enum class Elements {
+  Unknown,
+  OfOperands,  ///< of the type to which arithmetic promotes the operands, if that is floating
+  Floating,    ///< the same, and other operands are refused
+};
+
 /// One operator of the vocabulary and all the ways to write it.
 struct Operator {
   std::string name;    ///< canonical: "conv2d", "add"; what other layers register facts under
@@ -76,6 +83,8 @@ struct Operator {
   bool view = false;    ///< the result may share memory with an input
   bool random = false;  ///< draws random numbers, be it only while training
   Effect effect = Effect::None;
+  bool keeps_rank = false;  ///< the result has as many axes as the first input
+  Elements elements = Elements::Unknown;
   Kernel kernel = {};
 };
 

@@ -133,6 +133,8 @@ class Value {
   /// The same for everything that is not a list, tuple, dict or slice.
   Value map_items(const std::function<Value(const Value&)>& replace) const;
   bool contains_node() const;
+  /// Puts a value in the place of every occurrence of a node inside.
+  void replace_node(const Node& old, const Value& replacement);
 
   /// Same kind and content; tensors and nodes are the same object.
   bool same_as(const Value& other) const;

@@ -1,0 +1,68 @@
+#include "passes/all_passes.h"
+#include "passes/fuse/channel_affine.h"
+#include "passes/values.h"
+
+#include <ATen/ATen.h>
+
+namespace sparsebit::passes {
+namespace {
+
+/// A constant as one number for each output of the layer; nothing when it is none, tells other axes
+/// apart or would change the shape or type of what the layer gives.
+std::optional<at::Tensor> per_channel(const fx::Value& value, const NodeView& view,
+                                      const Layer& layer, const Rewriter& rewriter) {
+  if (value.is_number()) return at::full({layer.outputs()}, value.to_double(), at::kDouble);
+  const at::Tensor* tensor = constant_tensor(value, rewriter);
+  if (!tensor || tensor->scalar_type() != layer.weight.scalar_type()) return std::nullopt;
+  if (value.is_node() && reads_shared_parameter(value.node(), rewriter)) return std::nullopt;
+  const int64_t rank = batched_rank(view);
+  const int64_t from_behind = view.is("linear") ? 1 : rank - 1;  // where the channels are
+  const int64_t channels = tensor->dim() - from_behind;
+  const bool one_for_all = tensor->numel() == 1;
+  const bool by_channel = channels >= 0 && tensor->numel() == layer.outputs() &&
+                          tensor->size(channels) == layer.outputs();
+  const bool keeps_rank =
+      tensor->dim() < rank || rank_of(view.arg("input"), rewriter).value_or(0) >= tensor->dim();
+  if (!keeps_rank || (!one_for_all && !by_channel)) return std::nullopt;
+  return tensor->to(at::kDouble).flatten().expand({layer.outputs()});
+}
+
+/// What is done to each channel: multiplied, divided, or something added or taken away.
+ChannelAffine affine_of_step(const NodeView& step, const at::Tensor& operand) {
+  const at::Tensor ones = at::ones_like(operand), zeros = at::zeros_like(operand);
+  if (step.is("mul")) return {operand, zeros};
+  if (step.is("div")) return {operand.reciprocal(), zeros};
+  return {ones, step.is("sub") ? -operand : operand};
+}
+
+Replacements fold_step(const Match& match, Rewriter& rewriter) {
+  const NodeView &view = match["layer"], &step = match["step"];
+  const std::optional<Layer> layer = read_layer(view, rewriter);
+  const bool commutes = step.is("mul") || step.is("add");
+  if (!layer || (!commutes && !reads(step, *view.node))) return {};
+  const std::optional<at::Tensor> operand =
+      per_channel(other_operand(step, *view.node), view, *layer, rewriter);
+  if (!operand) return {};
+  const ChannelAffine affine = affine_of_step(step, *operand);
+  const bool finite = at::isfinite(affine.factor + affine.shift).all().item<bool>();
+  return finite ? fold_behind(view, *layer, step, affine, rewriter) : Replacements();
+}
+
+}  // namespace
+
+Pass fuse_scale() {
+  return {
+      .name = "fuse_scale",
+      .summary =
+          "constants that each channel is multiplied with, or that are added, go into the layer",
+      .stage = Stage::Fuse,
+      .rules = {{Pattern({{.name = "layer", .operators = layer_operators(), .users = Users::Inside},
+                          {.name = "step",
+                           .operators = {"mul", "div", "add", "sub"},
+                           .inputs = {"layer"},
+                           .order = InputOrder::Subset,
+                           .check = is_plain}}),
+                 fold_step}}};
+}
+
+}  // namespace sparsebit::passes

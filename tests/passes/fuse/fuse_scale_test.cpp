@@ -1,0 +1,105 @@
+#include "passes/pass_case.h"
+
+#include "sparsebit/fx/interpreter.h"
+#include "sparsebit/nn/layers.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+namespace sparsebit::passes::fuse_scale_test {
+namespace {
+
+using test::model_of;
+using test::random_input;
+using test::run_and_compare;
+
+struct ScaleCase {
+  const char* step;
+  std::vector<int64_t> constant;
+  bool folds;
+};
+
+std::string text_with(const std::string& step) {
+  return "%x = input()\n%k = self.k\n%a = self.layer(%x)\n%y = " + step + "\nreturn %y";
+}
+
+/// Runs the pass on a layer and a step that reads it and a constant %k of this shape.
+void expect_case(const ScaleCase& given, const fx::ModulePtr& layer, const fx::Value& input) {
+  SCOPED_TRACE(c10::str(given.step, " ", at::IntArrayRef(given.constant)));
+  const auto module = model_of(text_with(given.step), {{"layer", layer->clone()}},
+                               {{"k", at::rand(given.constant) + 0.5}});
+  fx::record_shapes(*module, {input});
+  const std::string text = run_and_compare(*module, {"fuse_scale"}, {input});
+  EXPECT_EQ(text == "%x = input()\n%a = self.layer(%x)\nreturn %a\n", given.folds) << text;
+}
+
+TEST(FuseScale, ChannelsOfAConvolution) {
+  const std::vector<ScaleCase> cases = {{"torch.mul(%a, %k)", {1, 6, 1, 1}, true},
+                                        {"torch.mul(%k, %a)", {6, 1, 1}, true},
+                                        {"torch.add(%a, %k)", {1, 6, 1, 1}, true},
+                                        {"torch.sub(%a, %k)", {6, 1, 1}, true},
+                                        {"torch.div(%a, %k)", {1, 6, 1, 1}, true},
+                                        {"torch.mul(%a, %k)", {1, 1, 1, 1}, true},
+                                        {"torch.mul(%a, 2)", {1}, true},
+                                        {"torch.sub(%k, %a)", {6, 1, 1}, false},
+                                        {"torch.div(%k, %a)", {6, 1, 1}, false},
+                                        {"torch.add(%a, %k, alpha=2)", {6, 1, 1}, false},
+                                        {"torch.mul(%a, %k)", {6}, false},
+                                        {"torch.mul(%a, %k)", {2, 1, 1, 1}, false},
+                                        {"torch.mul(%a, %k)", {1, 1, 6, 1, 1}, false}};
+  for (const ScaleCase& given : cases)
+    expect_case(given, nn::Conv2d(4, 6, 3, {{"groups", 2}}), random_input({2, 4, 8, 8}));
+  for (const ScaleCase& given : cases)
+    expect_case(given, nn::ConvTranspose2d(4, 6, 3, {{"groups", 2}, {"bias", false}}),
+                random_input({2, 4, 4, 4}));
+}
+
+TEST(FuseScale, ColumnsOfALinearLayer) {
+  for (const ScaleCase& given :
+       {ScaleCase{"torch.mul(%a, %k)", {6}, true}, ScaleCase{"torch.add(%a, %k)", {1, 1, 6}, true},
+        ScaleCase{"torch.mul(%a, %k)", {5, 1}, false},
+        ScaleCase{"torch.mul(%a, %k)", {1, 1, 1, 6}, false}})
+    expect_case(given, nn::Linear(4, 6), random_input({2, 5, 4}));
+}
+
+// As detection networks write a batch norm whose numbers do not change.
+TEST(FuseScale, ScaleAndShiftInOneRun) {
+  const auto module =
+      model_of(R"(
+      %x = input()
+      %w = self.weight
+      %b = self.bias
+      %a = self.layer(%x)
+      %s = operator.mul(%a, %w)
+      %t = operator.add(%s, %b)
+      %y = torch.relu(%t)
+      return %y)",
+               {{"layer", nn::Conv2d(4, 6, 3, {{"bias", false}})}},
+               {{"weight", at::randn({1, 6, 1, 1})}, {"bias", at::randn({1, 6, 1, 1})}});
+  const fx::Value input = random_input({2, 4, 8, 8});
+  fx::record_shapes(*module, {input});
+  EXPECT_EQ(run_and_compare(*module, {"fuse_scale"}, {input}),
+            "%x = input()\n%a = self.layer(%x)\n%y = torch.relu(%a)\nreturn %y\n");
+}
+
+// Without a batch, [1, 6, 1, 1] would add one.
+TEST(FuseScale, AConstantThatChangesTheShapeStays) {
+  expect_case({"torch.mul(%a, %k)", {1, 6, 1, 1}, false}, nn::Conv2d(4, 6, 3),
+              random_input({4, 8, 8}));
+  expect_case({"torch.mul(%a, %k)", {6, 1, 1}, true}, nn::Conv2d(4, 6, 3), random_input({4, 8, 8}));
+}
+
+TEST(FuseScale, WhatOthersUseOrIsNotFiniteStays) {
+  const auto module = model_of(text_with("torch.div(%a, %k)"), {{"layer", nn::Linear(4, 6)}},
+                               {{"k", at::zeros({6})}});
+  EXPECT_TRUE(run_selected(*module, {"fuse_scale"}).changes.empty());
+  const auto shared = model_of(
+      "%x = input()\n%k = self.k\n%a = self.layer(%x)\n%y = torch.mul(%a, %k)\n"
+      "%z = torch.mul(%x, %k)\nreturn (%y, %z)",
+      {{"layer", nn::Linear(6, 6)}});
+  shared->add_parameter("k", at::randn({6}));
+  EXPECT_TRUE(run_selected(*shared, {"fuse_scale"}).changes.empty());
+}
+
+}  // namespace
+}  // namespace sparsebit::passes::fuse_scale_test
