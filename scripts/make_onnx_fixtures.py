@@ -30,6 +30,20 @@ class Residual(torch.nn.Sequential):
                          torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(16, 5))
 
 
+class Frozen(torch.nn.Sequential):
+    """The start of a detector: batch norms that are only numbers, padding by a layer of its own, and
+    features that are normalized before they are classified."""
+
+    def __init__(self):
+        norm = ops.misc.FrozenBatchNorm2d
+        down = torch.nn.Sequential(resnet.conv1x1(8, 16, 2), norm(16))
+        super().__init__(torch.nn.ZeroPad2d(1), torch.nn.Conv2d(3, 8, 3, bias=False), norm(8),
+                         torch.nn.ReLU(), resnet.BasicBlock(8, 8, norm_layer=norm),
+                         resnet.BasicBlock(8, 16, 2, down, norm_layer=norm),
+                         torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(),
+                         torch.nn.BatchNorm1d(16), torch.nn.Linear(16, 5))
+
+
 class Pyramid(torch.nn.Module):
     """Feature maps of two sizes, which share a merged third; returns a list."""
 
@@ -103,6 +117,7 @@ def efficientnet_tiny():
 
 MODELS = {
     "residual": (Residual, 16),
+    "frozen": (Frozen, 16),
     "mobilenet_v3": (mobilenet_v3, 16),
     "efficientnet": (efficientnet_tiny, 16),
     "densenet": (lambda: models.DenseNet(4, (2, 2), 8, 2, num_classes=5), 32),
@@ -121,7 +136,7 @@ MODELS = {
 def settle(model: torch.nn.Module) -> None:
     """Random statistics and weights where a new model has zeros and ones."""
     for module in model.modules():
-        if isinstance(module, torch.nn.BatchNorm2d):
+        if isinstance(module, (torch.nn.BatchNorm1d, torch.nn.BatchNorm2d, ops.misc.FrozenBatchNorm2d)):
             torch.nn.init.uniform_(module.running_mean, -0.2, 0.2)
             torch.nn.init.uniform_(module.running_var, 0.5, 1.5)
             torch.nn.init.uniform_(module.weight, 0.5, 1.5)

@@ -139,8 +139,9 @@ void convert(const ConvertOptions& options, std::ostream& out) {
   check_memory(model);
   exports::OnnxExportOptions export_options{.opset = options.opset};
   export_options.inputs = example_inputs(model, options.inputs, dynamic, options.common.seed);
-  if (options.passes.any()) record_shapes(model, options.inputs, options.common.seed);
-  const passes::PassReport passes = run_passes(*model.module, options.passes);
+  const bool shapes_known =
+      options.passes.any() && record_shapes(model, options.inputs, options.common.seed).has_value();
+  const passes::PassReport passes = run_passes(*model.module, options.passes, shapes_known);
   model.module->eval();
   export_with_dynamic(model, dynamic, options.output, export_options);
   out << report(options, *model.module, passes);

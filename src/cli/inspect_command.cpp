@@ -124,7 +124,7 @@ void inspect(const InspectOptions& options, std::ostream& out) {
     out << render(*model.module, result, format);
     return;
   }
-  const passes::PassReport report = run_passes(*model.module, options.passes);
+  const passes::PassReport report = run_passes(*model.module, options.passes, result.has_value());
   const std::vector<passes::Change> changes = chosen_changes(report, *model.module, options.passes);
   if (!options.passes.list) {
     out << with_changes(render(*model.module, result, format), changes, format);

@@ -3,6 +3,7 @@
 #include "cli/usage_error.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/log.h"
 #include "sparsebit/core/near_match.h"
 
 #include <fmt/format.h>
@@ -21,7 +22,8 @@ void add_pass_options(CLI::App& command, PassOptions& options) {
   command.add_flag("--equalize", options.equalize,
                    "Channels of neighbouring layers scaled to equal ranges");
   command.add_option("--without", options.without, "A pass that is not to run (repeatable)")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->type_name("PASS");
 }
 
 void add_change_options(CLI::App& command, PassOptions& options) {
@@ -29,7 +31,8 @@ void add_change_options(CLI::App& command, PassOptions& options) {
   command
       .add_option("--node", options.nodes,
                   "With --passes: only what led to the node of this name (repeatable)")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->type_name("NAME");
 }
 
 namespace {
@@ -61,7 +64,8 @@ bool runs(const PassOptions& options, passes::Stage stage) {
 constexpr auto kStages = {passes::Stage::Simplify, passes::Stage::Fuse, passes::Stage::Equalize};
 
 /// A pass that would not run anyway is more likely a slip than a wish.
-void check_without(const std::string& name, const PassOptions& options) {
+void check_without(const std::string& wish, const PassOptions& options) {
+  const std::string name = CLI::detail::to_lower(wish);
   const std::vector<std::string> known = passes::passes().names();
   if (std::find(known.begin(), known.end(), name) == known.end()) {
     const std::string near = did_you_mean(name, known);
@@ -85,8 +89,14 @@ void check_pass_options(const PassOptions& options) {
   for (const std::string& name : options.without) check_without(name, options);
 }
 
-passes::PassReport run_passes(fx::GraphModule& module, const PassOptions& options) {
+passes::PassReport run_passes(fx::GraphModule& module, const PassOptions& options,
+                              bool shapes_known) {
   if (!options.any()) return {};
+  if (!shapes_known) {
+    log_warning(
+        "shapes are not known, so passes find less than they could; --shape tells sizes of inputs "
+        "that are open");
+  }
   module.eval();
   passes::Schedule schedule{.stages = {}};
   for (const passes::Stage stage : kStages) {

@@ -32,7 +32,9 @@ void add_change_options(CLI::App& command, PassOptions& options);
 void check_pass_options(const PassOptions& options);
 
 /// Puts the model into eval mode and runs the passes asked for, if any.
-passes::PassReport run_passes(fx::GraphModule& module, const PassOptions& options);
+/// @param shapes_known  whether shapes were recorded; otherwise a warning says what is missing.
+passes::PassReport run_passes(fx::GraphModule& module, const PassOptions& options,
+                              bool shapes_known);
 
 /// The changes to show. Throws InvalidArgument when there never was a node of a name asked for.
 std::vector<passes::Change> chosen_changes(const passes::PassReport& report,

@@ -49,8 +49,10 @@ bool gives_floats(const fx::Node& node, const Rewriter& rewriter, int steps_left
   if (!call) return false;
   if (call->op->elements == fx::Elements::Unknown) return false;
   if (call->op->elements == fx::Elements::Floating) return true;
-  const fx::Value& input = call->args.values().front();
-  return input.is_node() && gives_floats(input.node(), rewriter, steps_left - 1);
+  const std::vector<fx::Value>& operands = call->args.values();
+  return std::any_of(operands.begin(), operands.end(), [&](const fx::Value& operand) {
+    return operand.is_node() && gives_floats(operand.node(), rewriter, steps_left - 1);
+  });
 }
 
 bool is_close(double found, double expected) {

@@ -34,6 +34,13 @@ TEST(InspectPasses, WithoutLeavesAPassOut) {
   EXPECT_THAT(result.out, Not(HasSubstr("fuse_bn ")));
 }
 
+TEST(InspectPasses, NamesOfPassesInAnyCase) {
+  const Result result =
+      run_command({"inspect", "zoo:resnet20", "--fuse", "--without", "FUSE_BN", "--passes"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.out, "no changes\n");
+}
+
 TEST(InspectPasses, ChangesAloneAndOfOneNode) {
   const Result all = run_command({"inspect", "zoo:resnet20", "--fuse", "--passes"});
   EXPECT_THAT(all.out, Not(HasSubstr("opcode")));

@@ -57,7 +57,8 @@ TEST_P(TorchvisionFixture, GivesTorchsResultsHereAndInOnnxRuntime) {
 
 INSTANTIATE_TEST_SUITE_P(Export, TorchvisionFixture,
                          testing::Values("residual", "mobilenet_v3", "efficientnet", "densenet",
-                                         "shufflenet", "convnext", "swin", "vit", "pyramid", "bert"),
+                                         "frozen", "shufflenet", "convnext", "swin", "vit",
+                                         "pyramid", "bert"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -82,6 +82,12 @@ class RandomModel {
     }
     return graph_->get_attr(name);
   }
+  /// A constant without axes of another type than the rest of the model.
+  Node& integer() {
+    const std::string name = new_name("integer");
+    holder_->add_buffer(name, at::scalar_tensor(3, at::kLong));
+    return graph_->get_attr(name);
+  }
   /// The binary operator with its operands in either order.
   Node& commuted(const char* target, const Value& a, const Value& b) {
     return maybe() ? call(target, {a, b}) : call(target, {b, a});
@@ -90,7 +96,7 @@ class RandomModel {
   // --- steps ------------------------------------------------------------------------------------
 
   void add_step() {
-    switch (pick(27)) {
+    switch (pick(32)) {
       case 0:
       case 1:
         return convolution();
@@ -141,6 +147,15 @@ class RandomModel {
         return rows();
       case 25:
         return chain_of_layers();
+      case 26:
+        return other_ranks();
+      case 27:
+      case 28:
+        return scaled_convolution();
+      case 29:
+        return limits();
+      case 30:
+        return grid_of_a_written_row();
       default:
         return twice_the_same();
     }
@@ -228,9 +243,11 @@ class RandomModel {
     Node& y = call("torch.neg", {*x.node});
     if (pick(3) == 0) add(y, x.channels);
     const auto write = [&]() -> Node& {
-      switch (pick(4)) {
+      switch (pick(5)) {
         case 0:
           return graph_->call_method("add_", {y, 1.5});
+        case 3:
+          return graph_->call_method("mul_", {y, integer()});
         case 1:
           return call("operator.iadd", {y, *like(x).node});
         case 2:
@@ -335,9 +352,12 @@ class RandomModel {
     Node& centred = call("torch.sub", {*x.node, call("torch.mean", {*x.node, List({axis}), true})});
     Node& square =
         maybe() ? call("torch.pow", {centred, 2}) : call("torch.mul", {centred, centred});
-    Node& variance = call("torch.mean", {square, List({pick(5) == 0 ? 2 : axis}), true});
+    Node& variance = pick(3) == 0
+                         ? call("torch.var", {*x.node, List({axis}), pick(4) == 0, true})
+                         : call("torch.mean", {square, List({pick(5) == 0 ? 2 : axis}), true});
     Node& root = call("torch.sqrt", {call("torch.add", {variance, 1e-5})});
     Node& normal = call("torch.div", {centred, root});
+    if (pick(4) == 0) return add(normal, x.channels);
     Node& scaled = commuted("torch.mul", normal, constant({4}));
     add(commuted("torch.add", scaled, constant({4})), x.channels);
   }
@@ -475,6 +495,70 @@ class RandomModel {
       y = &module("act", acts[pick(5)], *y);
     }
     add(*y, channels);
+  }
+
+  /// Convolutions and batch norms of one and of three axes.
+  void other_ranks() {
+    const Entry x = any();
+    const fx::Kwargs options = {{"groups", maybe() ? 1 : 2}, {"bias", maybe()}};
+    if (maybe()) {
+      Node* y = &call("torch.flatten", {*x.node, 2});
+      y = &module("conv", nn::Conv1d(x.channels, 4, 1, options), *y);
+      if (pick(4) != 0) y = &module("bn", nn::BatchNorm1d(4), *y);
+      return add(call("torch.reshape", {*y, List({2, 4, 4, 4})}), 4);
+    }
+    Node* y = &call("torch.unsqueeze", {*x.node, 2});
+    y = &module("conv", nn::Conv3d(x.channels, 4, 1, options), *y);
+    if (pick(4) != 0) y = &module("bn", nn::BatchNorm3d(4), *y);
+    add(call("torch.squeeze", {*y, 2}), 4);
+  }
+
+  void scaled_convolution() {
+    convolution();
+    const Entry x = pool_.back();
+    if (pick(4) != 0) pool_.pop_back();
+    Node* y = x.node;
+    for (size_t i = 0; i < 1 + pick(2); ++i) {
+      const std::vector<std::vector<int64_t>> shapes = {
+          {x.channels, 1, 1}, {1, x.channels, 1, 1}, {1, 1, 1, 1}, {1}, {4, 1}};
+      const char* targets[] = {"torch.add", "torch.mul", "operator.mul", "torch.sub", "torch.div"};
+      const Value operand = pick(5) == 0 ? Value(1.25) : Value(constant(shapes[pick(5)]));
+      const char* target = targets[pick(5)];
+      y = pick(3) == 0 ? &call(target, {operand, *y}) : &call(target, {*y, operand});
+    }
+    add(*y, x.channels);
+  }
+
+  /// Ways to write relu and relu6, and ways that look like them.
+  void limits() {
+    const Entry x = any();
+    Node& start = pick(3) == 0 ? call("torch.relu", {*x.node}) : *x.node;
+    const auto limit = [&]() -> Node& {
+      switch (pick(6)) {
+        case 0:
+          return call("torch.clamp", {start}, {{"min", 0}});
+        case 1:
+          return call("torch.clamp", {start, maybe() ? 0. : -1., maybe() ? 6. : 0.5});
+        case 2:
+          return call("torch.nn.functional.hardtanh", {start, 0., 6.});
+        case 3:
+          return call("torch.maximum", {start, constant({})});
+        case 4:
+          return call("torch.minimum", {start, constant({})});
+        default:
+          return call("torch.clamp", {start}, {{"max", 6}});
+      }
+    };
+    add(limit(), x.channels);
+  }
+
+  void grid_of_a_written_row() {
+    const Entry x = any();
+    Node& row = call("torch.mean", {*x.node, List({0, 1, 2})});
+    Node& grids = call("torch.meshgrid", {List({row, row})}, {{"indexing", "ij"}});
+    Node& grid = call("operator.getitem", {grids, static_cast<int64_t>(pick(2))});
+    if (maybe()) graph_->call_method("add_", {row, 1.0});
+    add(call("torch.add", {*x.node, grid}), x.channels);
   }
 
   void twice_the_same() {

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 namespace sparsebit::passes::real_models_test {
 namespace {
@@ -29,16 +30,41 @@ std::map<std::string, int> operators_of(const fx::GraphModule& module) {
   return counts;
 }
 
+/// Which passes found something to do in any of the models.
+std::set<std::string>& passes_that_fired() {
+  static std::set<std::string> names;
+  return names;
+}
+
+void note_passes(const PassReport& report) {
+  for (const Change& change : report.changes) passes_that_fired().insert(change.pass);
+}
+
 void simplify_fuse_equalize(fx::GraphModule& module, const std::vector<fx::Value>& inputs) {
   fx::record_shapes(module, inputs);
   const std::vector<at::Tensor> before = outputs_of(module, inputs);
-  run_passes(module, {.stages = {Stage::Simplify}});
+  note_passes(run_passes(module, {.stages = {Stage::Simplify}}));
   EXPECT_LE(difference(outputs_of(module, inputs), before), 1e-5) << "simplified";
-  run_passes(module, {.stages = {Stage::Fuse}});
+  note_passes(run_passes(module, {.stages = {Stage::Fuse}}));
   EXPECT_LE(difference(outputs_of(module, inputs), before), 1e-5) << "fused";
-  run_passes(module, {.stages = {Stage::Equalize}});
+  note_passes(run_passes(module, {.stages = {Stage::Equalize}}));
   EXPECT_LE(difference(outputs_of(module, inputs), before), 1e-4) << "equalized";
 }
+
+/// What these look for, the readers of files have mended already, or the exporter has.
+const std::set<std::string> kNothingToDo = {"getattr_to_shape", "merge_duplicates",
+                                            "recognize_relu", "merge_reshapes", "matmul_to_linear"};
+
+class EveryPassFires : public testing::Environment {
+ public:
+  void TearDown() override {
+    if (testing::GTEST_FLAG(filter) != "*") return;
+    for (const std::string& name : passes().names())
+      EXPECT_NE(passes_that_fired().contains(name), kNothingToDo.contains(name)) << name;
+  }
+};
+[[maybe_unused]] const auto* const kEveryPass =
+    testing::AddGlobalTestEnvironment(new EveryPassFires);
 
 struct Expectation {
   const char* name;
@@ -65,17 +91,16 @@ TEST_P(Torchvision, IsTheSameNetworkInFewerSteps) {
   }
 }
 
-TEST_P(Torchvision, EachPassAloneLeavesItTheSame) {
+TEST_P(Torchvision, EachPassLeavesItTheSame) {
   const std::string folder = std::string(SPARSEBIT_FIXTURES) + "/" + GetParam().name;
+  const auto module = frontends::import_onnx(folder + ".opset13.onnx");
   const fx::Value input = io::load_npy(folder + ".input.npy");
-  const auto original = frontends::import_onnx(folder + ".opset13.onnx");
-  original->eval();
-  fx::record_shapes(*original, {input});
-  const std::vector<at::Tensor> before = outputs_of(*original, {input});
+  module->eval();
+  fx::record_shapes(*module, {input});
+  const std::vector<at::Tensor> before = outputs_of(*module, {input});
   for (const std::string& pass : passes().names()) {
-    const auto module = original->clone_graph_module();
-    run_selected(*module, {pass});
-    EXPECT_LE(difference(outputs_of(*module, {input}), before), 1e-5) << pass;
+    if (run_selected(*module, {pass}).changes.empty()) continue;
+    EXPECT_LE(difference(outputs_of(*module, {input}), before), 1e-4) << "up to " << pass;
   }
 }
 
@@ -87,6 +112,7 @@ INSTANTIATE_TEST_SUITE_P(
                         {{"batch_norm", 0}, {"clamp", 0}, {"hardswish", 5}, {"hardsigmoid", 2}}},
                     Expectation{"efficientnet", {{"batch_norm", 0}, {"sigmoid", 3}, {"silu", 10}}},
                     Expectation{"densenet", {{"conv2d", 10}, {"batch_norm", 6}}},
+                    Expectation{"frozen", {{"batch_norm", 0}, {"mul", 0}, {"pad", 0}, {"add", 2}}},
                     Expectation{"shufflenet", {{"batch_norm", 0}}},
                     Expectation{"convnext", {{"layer_norm", 5}, {"gelu", 2}}},
                     Expectation{"swin",
