@@ -12,7 +12,7 @@ packages=(
   g++ cmake ninja-build ccache lld python3
   # libraries
   libtorch-dev libonnx-dev libprotobuf-dev zlib1g-dev
-  libopencv-imgcodecs-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev
+  libopencv-imgcodecs-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libyaml-cpp-dev libcli11-dev
   # Debian's libtorch multiplies matrices with whatever BLAS is there; the plain one is ten times
   # slower. The OpenMP variant shares libtorch's threads.
   libopenblas0-openmp

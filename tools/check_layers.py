@@ -17,6 +17,7 @@ USES = {
     "fx/ops": ["core"],
     "fx": ["core", "fx/ops"],
     "passes": ["fx"],
+    "quant": ["passes"],
     "nn": ["fx"],
     "zoo": ["nn"],
     "frontends": ["fx", "nn", "io"],

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "sparsebit/quant/spec/quant_spec.h"
+
+#include <ATen/core/Tensor.h>
+
+namespace sparsebit::quant {
+
+/// The numbers that turn a tensor into integers and back: x is about (q - zero_point) * scale.
+///
+/// Both are float32 of the same shape: [] per tensor, [channels] per channel, [channels, groups]
+/// for groups. What axis they belong to is said by the QuantSpec.
+struct QParams {
+  at::Tensor scale;
+  at::Tensor zero_point;
+};
+
+/// No scale is smaller, so that dividing by it is safe.
+inline constexpr double kLeastScale = 1e-6;
+
+/// For values between `low` and `high`, which are widened to contain 0:
+///
+///     symmetric   scale = 2 * max(-low, high) / (qmax - qmin)    zero_point = 0
+///     affine      scale = (high - low) / (qmax - qmin)           zero_point = round(-low / scale)
+///
+/// Throws InvalidArgument when a bound is not finite.
+QParams qparams_from_range(const at::Tensor& low, const at::Tensor& high, const QuantSpec& spec);
+
+/// The values that the integers qmin and qmax stand for.
+std::pair<at::Tensor, at::Tensor> range_of(const QParams& qparams, const QuantSpec& spec);
+
+}  // namespace sparsebit::quant

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sparsebit::quant {
+
+/// What is quantized.
+enum class Target { Weight, Feature };
+
+/// How many scales a tensor has.
+enum class Granularity {
+  PerTensor,   ///< one
+  PerChannel,  ///< one for each position on the channel axis
+};
+
+/// Whether zero is in the middle of the integers.
+enum class Symmetry {
+  Symmetric,  ///< signed integers, zero point 0
+  Affine,     ///< unsigned integers, any zero point
+};
+
+/// The `QSCHEME` of a config.
+struct QuantScheme {
+  Granularity granularity = Granularity::PerTensor;
+  Symmetry symmetry = Symmetry::Symmetric;
+
+  bool operator==(const QuantScheme&) const = default;
+};
+
+/// "per-channel-symmetric"
+std::string to_string(const QuantScheme& scheme);
+/// Throws InvalidArgument with near names for others than the four.
+QuantScheme scheme_from_text(std::string_view text);
+
+/// How a tensor is quantized: all but the scales themselves.
+struct QuantSpec {
+  Target target = Target::Feature;
+  QuantScheme scheme = {};
+  int bits = 8;             ///< 2 to 16
+  bool restricted = false;  ///< symmetric integers without the lowest one: -127 to 127
+  int64_t group_size = 0;   ///< per channel: inputs that share a scale; 0 = all of the channel
+  int64_t channel_axis = 0;
+
+  bool is_symmetric() const { return scheme.symmetry == Symmetry::Symmetric; }
+  bool is_per_channel() const { return scheme.granularity == Granularity::PerChannel; }
+  /// The integers, both inclusive.
+  int64_t qmin() const;
+  int64_t qmax() const;
+  /// "int8", "uint4"
+  std::string type_name() const;
+
+  bool operator==(const QuantSpec&) const = default;
+};
+
+inline constexpr int kLeastBits = 2;
+inline constexpr int kMostBits = 16;
+
+}  // namespace sparsebit::quant

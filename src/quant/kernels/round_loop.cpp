@@ -1,0 +1,54 @@
+#include "quant/kernels/round_loop.h"
+
+// One copy of each loop per instruction set; the first call chooses.
+#define SPARSEBIT_FOR_EACH_CPU __attribute__((target_clones("avx512f", "avx2", "default")))
+
+namespace sparsebit::quant {
+namespace {
+
+/// Adding and subtracting this rounds half to even, and compilers make vectors of it. It is right
+/// for numbers below 2^22, which bounds of at most 16 bits are.
+constexpr float kRounder = 12582912.f;  // 1.5 * 2^23
+
+/// NaN fails both comparisons and stays.
+inline float clamped(float v, float low, float high) {
+  v = v < low ? low : v;
+  return v > high ? high : v;
+}
+
+inline float rounded(float v) { return (v + kRounder) - kRounder; }
+
+}  // namespace
+
+SPARSEBIT_FOR_EACH_CPU
+void round_row(const float* x, float* out, int64_t count, const Grid& grid) {
+  const float scale = grid.scale, low = grid.low, high = grid.high;
+  for (int64_t i = 0; i < count; ++i) out[i] = rounded(clamped(x[i] / scale, low, high)) * scale;
+}
+
+SPARSEBIT_FOR_EACH_CPU
+void round_channels(const float* x, float* out, int64_t count, const float* scale, const float* low,
+                    const float* high) {
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = rounded(clamped(x[i] / scale[i], low[i], high[i])) * scale[i];
+}
+
+SPARSEBIT_FOR_EACH_CPU
+RowGradient round_row_backward(const float* x, const float* dy, float* dx, int64_t count,
+                               const Grid& grid) {
+  const float scale = grid.scale, low = grid.low, high = grid.high;
+  RowGradient sums;
+  for (int64_t i = 0; i < count; ++i) {
+    const float v = x[i] / scale;
+    const float n = rounded(clamped(v, low - 1, high + 1));
+    const bool below = n<low, above = n> high;
+    const bool inside = !below && !above;
+    const float slope = inside ? n - v : below ? low : high;
+    dx[i] = inside ? dy[i] : 0.f;
+    sums.scale += static_cast<double>(slope) * dy[i];
+    sums.zero_point += inside ? 0. : -static_cast<double>(scale) * dy[i];
+  }
+  return sums;
+}
+
+}  // namespace sparsebit::quant

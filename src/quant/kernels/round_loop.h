@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+
+// Loops over floats that round to the grid of a quantizer, for processors with and without AVX.
+
+namespace sparsebit::quant {
+
+/// The grid of one scale. Bounds are relative to the zero point: q - zero_point.
+struct Grid {
+  float scale;
+  float low;
+  float high;
+};
+
+/// out[i] = round(clamp(x[i] / scale, low, high)) * scale
+void round_row(const float* x, float* out, int64_t count, const Grid& grid);
+
+/// The same where neighbours are of different channels: grids in three arrays.
+void round_channels(const float* x, float* out, int64_t count, const float* scale, const float* low,
+                    const float* high);
+
+/// Gradients of what round_row() computes.
+struct RowGradient {
+  double scale = 0;
+  double zero_point = 0;
+};
+
+/// dx[i] = dy[i] where x[i] was not clamped, else 0. Returns the sums for scale and zero point.
+RowGradient round_row_backward(const float* x, const float* dy, float* dx, int64_t count,
+                               const Grid& grid);
+
+}  // namespace sparsebit::quant

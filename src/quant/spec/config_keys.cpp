@@ -1,0 +1,168 @@
+#include "quant/spec/config_keys.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/near_match.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace sparsebit::quant {
+namespace {
+
+template <class Change>
+std::string changed(std::string text, Change change) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [&](unsigned char c) { return static_cast<char>(change(c)); });
+  return text;
+}
+
+/// A word out of a list, whatever its case.
+std::string one_of(const Yaml& value, const std::vector<std::string>& known) {
+  const std::string word = lower_case(value.to_text());
+  if (std::find(known.begin(), known.end(), word) != known.end()) return word;
+  std::string list;
+  for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
+  const std::string near = did_you_mean(word, known);
+  throw Error(ErrorKind::InvalidArgument,
+              c10::str(value.where(), ": there is no '", value.to_text(), "'",
+                       near.empty() ? "; there are " + list : near));
+}
+
+double number_between(const Yaml& value, double low, double high) {
+  const double number = value.to_double();
+  SPARSEBIT_CHECK(number >= low && number <= high, InvalidArgument, value.where(),
+                  ": expected a number from ", low, " to ", high, ", found ", number);
+  return number;
+}
+
+int64_t bits_of(const Yaml& value) {
+  const int64_t bits = value.to_int();
+  const char* hint = bits == 0 ? "; to leave something in float, set QUANTIZER.DISABLE" : "";
+  SPARSEBIT_CHECK(bits >= kLeastBits && bits <= kMostBits, InvalidArgument, value.where(),
+                  ": expected ", kLeastBits, " to ", kMostBits, " bits, found ", bits, hint);
+  return bits;
+}
+
+int64_t group_size_of(const Yaml& value) {
+  const int64_t size = value.to_int();
+  SPARSEBIT_CHECK(size >= 0, InvalidArgument, value.where(),
+                  ": expected the size of a group, or 0 for none, found ", size);
+  return size;
+}
+
+QuantScheme scheme_of(const Yaml& value) {
+  const std::string text =
+      changed(lower_case(value.to_text()), [](int c) { return c == '_' ? '-' : c; });
+  try {
+    return scheme_from_text(text);
+  } catch (const Error& e) {
+    throw Error(ErrorKind::InvalidArgument, value.where() + ": " + e.what());
+  }
+}
+
+/// The spelling of papers and of the ancestor's pages leads to the same quantizer.
+std::string quantizer_type(const Yaml& value) {
+  const std::string word = lower_case(value.to_text());
+  if (word == "lsq_plus" || word == "lsqplus") return "lsq+";
+  return one_of(value, {"uniform", "dorefa", "lsq", "lsq+", "pact", "adaround"});
+}
+
+std::string observer_type(const Yaml& value) {
+  return one_of(value, {"minmax", "mse", "percentile", "moving_average", "kl_histogram", "aciq"});
+}
+
+std::vector<TensorKey> make_keys() {
+  constexpr bool kYes = true, kNo = false;
+  const auto quantizer = [](auto member, auto read) {
+    return [=](TensorConfig& config, const Yaml& value) { config.quantizer.*member = read(value); };
+  };
+  const auto observer = [](auto member, auto read) {
+    return [=](TensorConfig& config, const Yaml& value) { config.observer.*member = read(value); };
+  };
+  const auto flag = [](const Yaml& value) { return value.to_bool(); };
+  const auto share = [](const Yaml& value) { return number_between(value, 0, 0.5); };
+  const auto ratio = [](const Yaml& value) { return number_between(value, 0, 1); };
+  const auto positive = [](const Yaml& value) { return number_between(value, 1e-6, 1e6); };
+  const auto distribution = [](const Yaml& value) {
+    const bool laplace = one_of(value, {"gaus", "gauss", "laplace"}) == "laplace";
+    return laplace ? Distribution::Laplace : Distribution::Gauss;
+  };
+  const auto layout = [](const Yaml& value) {
+    return one_of(value, {"nchw", "nlc"}) == "nlc" ? Layout::Nlc : Layout::Nchw;
+  };
+  using Q = QuantizerConfig;
+  using O = ObserverConfig;
+  return {
+      {"QSCHEME", kYes, kYes,
+       [](TensorConfig& config, const Yaml& value) { config.scheme = scheme_of(value); }},
+      {"QUANTIZER.TYPE", kYes, kYes, quantizer(&Q::type, quantizer_type)},
+      {"QUANTIZER.DISABLE", kYes, kYes, quantizer(&Q::disable, flag)},
+      {"QUANTIZER.BIT", kYes, kYes, quantizer(&Q::bits, bits_of)},
+      {"QUANTIZER.GROUP_SIZE", kYes, kNo, quantizer(&Q::group_size, group_size_of)},
+      {"QUANTIZER.RESTRICTED", kYes, kYes, quantizer(&Q::restricted, flag)},
+      {"QUANTIZER.PACT.ALPHA_VALUE", kNo, kYes, quantizer(&Q::pact_alpha, positive)},
+      {"OBSERVER.TYPE", kYes, kYes, observer(&O::type, observer_type)},
+      {"OBSERVER.PERCENTILE.ALPHA", kYes, kYes, observer(&O::percentile_alpha, share)},
+      {"OBSERVER.MOVING_AVERAGE.EMA_RATIO", kNo, kYes, observer(&O::ema_ratio, ratio)},
+      {"OBSERVER.ACIQ.DISTRIBUTION", kYes, kYes, observer(&O::distribution, distribution)},
+      {"OBSERVER.LAYOUT", kNo, kYes, observer(&O::layout, layout)},
+  };
+}
+
+}  // namespace
+
+std::string upper_case(std::string text) { return changed(std::move(text), ::toupper); }
+std::string lower_case(std::string text) { return changed(std::move(text), ::tolower); }
+
+const std::vector<TensorKey>& tensor_keys() {
+  static const std::vector<TensorKey> keys = make_keys();
+  return keys;
+}
+
+void set_tensor_key(TensorConfig& config, Target target, const std::string& key,
+                    const Yaml& value) {
+  const std::string wanted = upper_case(key);
+  std::vector<std::string> known;
+  for (const TensorKey& candidate : tensor_keys()) {
+    if (!(target == Target::Weight ? candidate.for_weights : candidate.for_features)) continue;
+    if (candidate.path == wanted) return candidate.set(config, value);
+    known.push_back(candidate.path);
+  }
+  throw Error(
+      ErrorKind::InvalidArgument,
+      c10::str(value.where(), ": there is no key '", key, "' for ",
+               target == Target::Weight ? "weights" : "features", did_you_mean(wanted, known)));
+}
+
+void check_tensor_config(const TensorConfig& config, Target target, Backend backend,
+                         const std::string& where) {
+  const char* side = target == Target::Weight ? "W" : "A";
+  const auto fail = [&](const std::string& text) {
+    throw Error(ErrorKind::InvalidArgument, where + ": " + text);
+  };
+  if (!config.scheme) fail(c10::str(side, ".QSCHEME is missing"));
+  if (config.quantizer.bits == 0) fail(c10::str(side, ".QUANTIZER.BIT is missing"));
+  const std::string& type = config.quantizer.type;
+  const bool per_channel = config.scheme->granularity == Granularity::PerChannel;
+  const bool symmetric = config.scheme->symmetry == Symmetry::Symmetric;
+  if (target == Target::Feature && type == "adaround") fail("adaround is for weights only");
+  if (target == Target::Weight && type == "pact") fail("pact is for features only");
+  if (type == "pact" && per_channel) fail("pact has one scale per tensor: QSCHEME per-tensor-...");
+  if (type == "lsq+" && per_channel && !symmetric) fail("lsq+ per channel has to be symmetric");
+  if (type == "lsq+" && !per_channel && symmetric) fail("lsq+ per tensor has to be affine");
+  if (target == Target::Weight && config.observer.type == "moving_average")
+    fail("moving_average is for features only");
+  if (config.quantizer.group_size > 0 && !per_channel)
+    fail("GROUP_SIZE needs QSCHEME per-channel-...");
+  if (config.quantizer.restricted && !symmetric) fail("RESTRICTED needs a symmetric QSCHEME");
+  if (backend != Backend::Virtual && config.quantizer.bits != 8 && !config.quantizer.disable)
+    fail(c10::str("BACKEND ", to_string(backend), " runs 8 bits, not ", config.quantizer.bits));
+  if (backend != Backend::TensorRt) return;
+  const QuantScheme needed = {
+      target == Target::Weight ? Granularity::PerChannel : Granularity::PerTensor,
+      Symmetry::Symmetric};
+  if (*config.scheme != needed)
+    fail(c10::str("BACKEND tensorrt needs ", side, ".QSCHEME ", to_string(needed)));
+}
+
+}  // namespace sparsebit::quant

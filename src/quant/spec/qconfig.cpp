@@ -1,0 +1,208 @@
+#include "sparsebit/quant/spec/qconfig.h"
+
+#include "quant/spec/config_keys.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/glob.h"
+#include "sparsebit/core/near_match.h"
+#include "sparsebit/passes/pass.h"
+
+#include <algorithm>
+#include <array>
+
+namespace sparsebit::quant {
+namespace {
+
+struct NamedBackend {
+  const char* name;
+  Backend backend;
+};
+constexpr std::array<NamedBackend, 3> kBackends = {{{"virtual", Backend::Virtual},
+                                                    {"onnxruntime", Backend::OnnxRuntime},
+                                                    {"tensorrt", Backend::TensorRt}}};
+
+Backend backend_of(const Yaml& value) {
+  const std::string wanted = lower_case(value.to_text());
+  std::vector<std::string> names;
+  for (const auto& [name, backend] : kBackends) {
+    if (wanted == name) return backend;
+    names.emplace_back(name);
+  }
+  throw Error(ErrorKind::InvalidArgument,
+              c10::str(value.where(), ": there is no backend '", value.to_text(),
+                       "'; there are virtual, onnxruntime and tensorrt"));
+}
+
+[[noreturn]] void fail_unknown_key(const Yaml& value, const std::string& key,
+                                   const std::vector<std::string>& known) {
+  throw Error(ErrorKind::InvalidArgument, c10::str(value.where(), ": there is no key '", key, "'",
+                                                   did_you_mean(upper_case(key), known)));
+}
+
+/// ["QUANTIZER.BIT", 4, "OBSERVER.TYPE", "mse"]
+SpecificRule read_rule(const std::string& pattern, const Yaml& list, Target target) {
+  SpecificRule rule{pattern, {}, list.where()};
+  const std::vector<Yaml>& items = list.items();
+  SPARSEBIT_CHECK(!items.empty() && items.size() % 2 == 0, InvalidArgument, list.where(),
+                  ": expected keys and values in turn, [KEY, value, KEY, value], found ",
+                  items.size(), " items");
+  TensorConfig scratch;
+  for (size_t i = 0; i < items.size(); i += 2) {
+    set_tensor_key(scratch, target, items[i].to_text(), items[i + 1]);
+    rule.settings.emplace_back(items[i].to_text(), items[i + 1]);
+  }
+  return rule;
+}
+
+Specific read_specific(const Yaml& value, Target target) {
+  Specific specific;
+  if (value.is_null()) return specific;
+  for (const Yaml& element : value.items()) {
+    std::vector<SpecificRule>& rules = specific.emplace_back();
+    for (const auto& [pattern, settings] : element.entries())
+      rules.push_back(read_rule(pattern, settings, target));
+  }
+  return specific;
+}
+
+/// Reads `W` or `A`, whose keys are maps of maps.
+class TensorReader {
+ public:
+  TensorReader(Target target, TensorConfig& config, Specific& specific, bool* quantize_add)
+      : target_(target), config_(config), specific_(specific), quantize_add_(quantize_add) {}
+
+  void read(const Yaml& map, const std::string& prefix = "") {
+    if (map.is_null()) return;
+    for (const auto& [name, value] : map.entries()) {
+      const std::string key = prefix + upper_case(name);
+      if (key == "SPECIFIC") {
+        specific_ = read_specific(value, target_);
+      } else if (key == "QADD.ENABLE_QUANT" && quantize_add_) {
+        *quantize_add_ = value.to_bool();
+      } else if (is_group(key)) {
+        read(value, key + ".");
+      } else {
+        set_tensor_key(config_, target_, key, value);
+      }
+    }
+  }
+
+ private:
+  bool is_group(const std::string& key) const {
+    if (key == "QADD" && quantize_add_) return true;
+    return std::any_of(tensor_keys().begin(), tensor_keys().end(),
+                       [&](const TensorKey& known) { return known.path.starts_with(key + "."); });
+  }
+
+  Target target_;
+  TensorConfig& config_;
+  Specific& specific_;
+  bool* quantize_add_;  // null for weights
+};
+
+QuantSchedule read_schedule(const Yaml& map) {
+  QuantSchedule schedule;
+  if (map.is_null()) return schedule;
+  std::vector<std::string> known = {"FUSE_BN", "BN_TUNING", "DISABLE_UNNECESSARY_QUANT"};
+  for (const std::string& pass : passes::passes().names()) known.push_back(upper_case(pass));
+  for (const auto& [name, value] : map.entries()) {
+    const std::string key = upper_case(name);
+    if (key == "FUSE_BN") {
+      schedule.fuse_bn = value.to_bool();
+    } else if (key == "BN_TUNING") {
+      schedule.bn_tuning = value.to_bool();
+    } else if (key == "DISABLE_UNNECESSARY_QUANT") {
+      schedule.disable_unnecessary_quant = value.to_bool();
+    } else if (std::find(known.begin(), known.end(), key) != known.end()) {
+      schedule.passes[lower_case(name)] = value.to_bool();
+    } else {
+      fail_unknown_key(value, name, known);
+    }
+  }
+  return schedule;
+}
+
+std::string device_of(const Yaml& value) {
+  const std::string device = lower_case(value.to_text());
+  SPARSEBIT_CHECK(device == "cpu", Unsupported, value.where(),
+                  ": this build computes on the CPU only, found '", value.to_text(), "'");
+  return device;
+}
+
+void check_rules(const QConfig& config, Target target) {
+  const bool weights = target == Target::Weight;
+  for (const auto& element : weights ? config.weight_specific : config.feature_specific) {
+    for (const SpecificRule& rule : element) {
+      TensorConfig alone = weights ? config.weight : config.feature;
+      for (const auto& [key, value] : rule.settings) set_tensor_key(alone, target, key, value);
+      check_tensor_config(alone, target, config.backend, rule.where);
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Backend backend) {
+  for (const auto& [name, known] : kBackends) {
+    if (known == backend) return name;
+  }
+  return "?";
+}
+
+TensorConfig QConfig::of_layer(Target target, const LayerNames& layer,
+                               std::vector<const SpecificRule*>* used) const {
+  TensorConfig config = target == Target::Weight ? weight : feature;
+  std::string where = "layer '" + layer.name + "'";
+  for (const auto& element : target == Target::Weight ? weight_specific : feature_specific) {
+    const auto rule =
+        std::find_if(element.begin(), element.end(), [&](const SpecificRule& candidate) {
+          return glob_match(layer.name, candidate.pattern) ||
+                 glob_match(layer.path, candidate.pattern);
+        });
+    if (rule == element.end()) continue;
+    for (const auto& [key, value] : rule->settings) set_tensor_key(config, target, key, value);
+    where = rule->where + ": layer '" + layer.name + "'";
+    if (used) used->push_back(&*rule);
+  }
+  check_tensor_config(config, target, backend, where);
+  return config;
+}
+
+QConfig parse_qconfig(const Yaml& document) {
+  QConfig config;
+  const std::vector<std::string> known = {"BACKEND",  "DEVICE", "SKIP_TRACE_MODULES",
+                                          "SCHEDULE", "W",      "A"};
+  SPARSEBIT_CHECK(document.is_map(), InvalidArgument, document.where(),
+                  ": expected a config (W: ..., A: ...), found ", document.describe());
+  for (const auto& [name, value] : document.entries()) {
+    const std::string key = upper_case(name);
+    if (key == "BACKEND") {
+      config.backend = backend_of(value);
+    } else if (key == "DEVICE") {
+      config.device = device_of(value);
+    } else if (key == "SKIP_TRACE_MODULES") {
+      if (!value.is_null()) config.skip_trace_modules = value.to_texts();
+    } else if (key == "SCHEDULE") {
+      config.schedule = read_schedule(value);
+    } else if (key == "W") {
+      TensorReader(Target::Weight, config.weight, config.weight_specific, nullptr).read(value);
+    } else if (key == "A") {
+      TensorReader(Target::Feature, config.feature, config.feature_specific, &config.quantize_add)
+          .read(value);
+    } else {
+      fail_unknown_key(value, name, known);
+    }
+  }
+  check_tensor_config(config.weight, Target::Weight, config.backend, document.where());
+  check_tensor_config(config.feature, Target::Feature, config.backend, document.where());
+  const bool per_channel = config.weight.scheme->granularity == Granularity::PerChannel;
+  SPARSEBIT_CHECK(!config.schedule.bn_tuning || per_channel, InvalidArgument, document.where(),
+                  ": SCHEDULE.BN_TUNING needs W.QSCHEME per-channel-...");
+  check_rules(config, Target::Weight);
+  check_rules(config, Target::Feature);
+  return config;
+}
+
+QConfig parse_qconfig(const std::filesystem::path& file) { return parse_qconfig(read_yaml(file)); }
+
+}  // namespace sparsebit::quant

@@ -1,0 +1,177 @@
+#include "sparsebit/quant/spec/qconfig.h"
+
+#include "sparsebit/core/error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sparsebit::quant::qconfig_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr const char* kSmall = R"(
+BACKEND: virtual
+W:
+  QSCHEME: per-channel-symmetric
+  QUANTIZER:
+    TYPE: uniform
+    BIT: 8
+A:
+  QSCHEME: per-tensor-affine
+  QUANTIZER:
+    BIT: 8
+)";
+
+QConfig parse(const std::string& text) { return parse_qconfig(parse_yaml(text, "q.yaml")); }
+
+std::string error_of(const std::string& text) {
+  try {
+    parse(text);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(QConfig, DefaultsOfTheAncestor) {
+  const QConfig config = parse(kSmall);
+  EXPECT_EQ(config.backend, Backend::Virtual);
+  EXPECT_EQ(config.device, "cpu");
+  EXPECT_FALSE(config.schedule.fuse_bn);
+  EXPECT_FALSE(config.schedule.bn_tuning);
+  EXPECT_TRUE(config.schedule.disable_unnecessary_quant);
+  EXPECT_FALSE(config.quantize_add);
+  EXPECT_EQ(config.weight.observer.type, "minmax");
+  EXPECT_EQ(config.feature.observer.percentile_alpha, 0.001);
+  EXPECT_EQ(config.feature.observer.ema_ratio, 0.9);
+  EXPECT_EQ(config.feature.quantizer.pact_alpha, 10);
+  EXPECT_EQ(config.feature.observer.layout, Layout::Nchw);
+}
+
+TEST(QConfig, EveryKey) {
+  const QConfig config = parse(R"(
+backend: OnnxRuntime
+DEVICE: CPU
+SKIP_TRACE_MODULES: ["blocks.*.drop_path"]
+SCHEDULE: {FUSE_BN: true, BN_TUNING: true, DISABLE_UNNECESSARY_QUANT: false, FUSE_SCALE: false}
+W:
+  QSCHEME: per_channel_symmetric
+  QUANTIZER: {TYPE: DoReFa, DISABLE: false, BIT: "8", GROUP_SIZE: 32, RESTRICTED: yes}
+  OBSERVER: {TYPE: MSE, PERCENTILE: {ALPHA: 0}, ACIQ: {DISTRIBUTION: Laplace}}
+A:
+  QSCHEME: per-tensor-affine
+  QUANTIZER: {TYPE: LSQ_plus, BIT: 8.0, PACT: {ALPHA_VALUE: 6.5}}
+  OBSERVER:
+    TYPE: MOVING_AVERAGE
+    PERCENTILE: {ALPHA: 0.01}
+    MOVING_AVERAGE: {EMA_RATIO: 1}
+    ACIQ: {DISTRIBUTION: GAUS}
+    LAYOUT: NLC
+  QADD: {ENABLE_QUANT: true}
+)");
+  EXPECT_EQ(config.backend, Backend::OnnxRuntime);
+  EXPECT_THAT(config.skip_trace_modules, ElementsAre("blocks.*.drop_path"));
+  EXPECT_TRUE(config.schedule.fuse_bn && config.schedule.bn_tuning);
+  EXPECT_FALSE(config.schedule.passes.at("fuse_scale"));
+  EXPECT_EQ(config.weight.quantizer.type, "dorefa");
+  EXPECT_EQ(config.weight.quantizer.bits, 8);
+  EXPECT_EQ(config.weight.quantizer.group_size, 32);
+  EXPECT_TRUE(config.weight.quantizer.restricted);
+  EXPECT_EQ(config.weight.observer.distribution, Distribution::Laplace);
+  EXPECT_EQ(config.feature.quantizer.type, "lsq+");
+  EXPECT_EQ(config.feature.quantizer.pact_alpha, 6.5);
+  EXPECT_EQ(config.feature.observer.type, "moving_average");
+  EXPECT_EQ(config.feature.observer.layout, Layout::Nlc);
+  EXPECT_TRUE(config.quantize_add);
+}
+
+struct WrongConfig {
+  const char* line;
+  const char* message;
+};
+
+/// Each line is put in the place of one of the small config that begins alike.
+TEST(QConfig, ErrorsNameLineKeyAndWhatWouldBeRight) {
+  const std::vector<WrongConfig> cases = {
+      {"BACKEND: tensorflow",
+       "q.yaml:2: BACKEND: there is no backend 'tensorflow'; there are virtual, onnxruntime and "
+       "tensorrt"},
+      {"BACKENDS: virtual",
+       "q.yaml:2: BACKENDS: there is no key 'BACKENDS'; did you mean 'BACKEND'?"},
+      {"  QSCHEME: per-chanel-symmetric",
+       "q.yaml:4: W.QSCHEME: unknown scheme 'per-chanel-symmetric'; did you mean "
+       "'per-channel-symmetric'"},
+      {"    TYPE: uniformly",
+       "q.yaml:6: W.QUANTIZER.TYPE: there is no 'uniformly'; did you mean 'uniform'?"},
+      {"    BIT: many", "q.yaml:7: W.QUANTIZER.BIT: expected a whole number, found 'many'"},
+      {"    BIT: 17", "q.yaml:7: W.QUANTIZER.BIT: expected 2 to 16 bits, found 17"},
+      {"    BIT: 0",
+       "q.yaml:7: W.QUANTIZER.BIT: expected 2 to 16 bits, found 0; to leave something in float, "
+       "set "
+       "QUANTIZER.DISABLE"},
+      {"    BITS: 8",
+       "q.yaml:7: W.QUANTIZER.BITS: there is no key 'QUANTIZER.BITS' for weights; did you mean "
+       "'QUANTIZER.BIT'"},
+      {"    TYPE: pact", "q.yaml:2: pact is for features only"},
+      {"BACKEND: tensorrt", "q.yaml:2: BACKEND tensorrt needs A.QSCHEME per-tensor-symmetric"},
+  };
+  for (const auto& [line, message] : cases) {
+    std::string text = kSmall;
+    const std::string key = std::string(line).substr(0, std::string(line).find_first_of(":S", 4));
+    const size_t begin = text.find("\n" + key.substr(0, 7)) + 1;
+    ASSERT_NE(begin, 0u) << line;
+    text.replace(begin, text.find('\n', begin) - begin, line);
+    EXPECT_THAT(error_of(text), testing::StartsWith(message)) << text;
+  }
+}
+
+TEST(QConfig, WhatIsMandatory) {
+  EXPECT_EQ(error_of("W: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}\n"),
+            "q.yaml:1: A.QSCHEME is missing");
+  EXPECT_EQ(error_of("W: {QSCHEME: per-tensor-affine}\n"), "q.yaml:1: W.QUANTIZER.BIT is missing");
+  EXPECT_THAT(error_of(""), HasSubstr("expected a config (W: ..., A: ...), found nothing"));
+}
+
+// --- SPECIFIC -----------------------------------------------------------------------------------
+
+const std::string kSpecific = std::string(kSmall) + R"(
+  SPECIFIC:
+    - "layer1.*": ["QUANTIZER.BIT", 4]
+      "layer1_0_conv1": ["QUANTIZER.BIT", 6]
+    - "*conv1": ["OBSERVER.TYPE", "MSE", "QUANTIZER.DISABLE", true]
+)";
+
+TEST(QConfig, TheFirstMatchOfEachElementApplies) {
+  const QConfig config = parse(kSpecific);
+  std::vector<const SpecificRule*> used;
+  const TensorConfig conv =
+      config.of_layer(Target::Feature, {.path = "layer1.0.conv1", .name = "layer1_0_conv1"}, &used);
+  EXPECT_EQ(conv.quantizer.bits, 4);
+  EXPECT_EQ(conv.observer.type, "mse");
+  EXPECT_TRUE(conv.quantizer.disable);
+  ASSERT_EQ(used.size(), 2u);
+  EXPECT_EQ(used[0]->pattern, "layer1.*");
+  const TensorConfig other = config.of_layer(Target::Feature, {.path = "fc", .name = "fc"});
+  EXPECT_EQ(other, config.feature);
+  EXPECT_EQ(config.of_layer(Target::Weight, {.path = "layer1.0.conv1", .name = "layer1_0_conv1"}),
+            config.weight);
+}
+
+TEST(QConfig, RulesAreCheckedWithTheRest) {
+  const std::string base = std::string(kSmall) + "  SPECIFIC: [{'fc': [";
+  EXPECT_EQ(error_of(base + "'QUANTIZER.BIT']}]\n"),
+            "q.yaml:12: A.SPECIFIC[0].fc: expected keys and values in turn, [KEY, value, KEY, "
+            "value], found 1 items");
+  EXPECT_THAT(error_of(base + "'QUANTIZER.BIT', 40]}]\n"),
+              HasSubstr("A.SPECIFIC[0].fc[1]: expected 2 to 16 bits, found 40"));
+  EXPECT_THAT(error_of(base + "'QUANTIZER.TYPE', adaround]}]\n"),
+              HasSubstr("A.SPECIFIC[0].fc: adaround is for weights only"));
+  EXPECT_THAT(
+      error_of(base + "'OBSERVER.TIPE', mse]}]\n"),
+      HasSubstr("there is no key 'OBSERVER.TIPE' for features; did you mean 'OBSERVER.TYPE'"));
+}
+
+}  // namespace
+}  // namespace sparsebit::quant::qconfig_test
