@@ -173,7 +173,7 @@ void add_convert_command(CLI::App& app, std::ostream& out) {
       "Examples:\n"
       "  sparsebit convert model.pt -o model.onnx --shape x=1x3x224x224 --dynamic x:0=batch\n"
       "  sparsebit convert old.onnx -o new.onnx --opset 17\n"
-      "  sparsebit convert model.onnx -o smaller.onnx --simplify --fuse\n"
+      "  sparsebit convert model.onnx -o simpler.onnx --simplify --fuse\n"
       "  sparsebit convert zoo:resnet18 -o resnet18.onnx");
   cmd->callback([options, &out] { convert(*options, out); });
 }

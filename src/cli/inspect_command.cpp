@@ -126,6 +126,8 @@ void inspect(const InspectOptions& options, std::ostream& out) {
   }
   const passes::PassReport report = run_passes(*model.module, options.passes, result.has_value());
   const std::vector<passes::Change> changes = chosen_changes(report, *model.module, options.passes);
+  if (result && !report.changes.empty())  // new nodes have shapes, too
+    record_shapes(model, options.inputs, options.common.seed);
   if (!options.passes.list) {
     out << with_changes(render(*model.module, result, format), changes, format);
   } else {

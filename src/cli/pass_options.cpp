@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <set>
 
 namespace sparsebit::cli {
 
@@ -94,8 +95,8 @@ passes::PassReport run_passes(fx::GraphModule& module, const PassOptions& option
   if (!options.any()) return {};
   if (!shapes_known) {
     log_warning(
-        "shapes are not known, so passes find less than they could; --shape tells sizes of inputs "
-        "that are open");
+        "shapes are not known, so passes may find less than they could; --shape NAME=SIZES tells "
+        "the sizes of inputs that are open");
   }
   module.eval();
   passes::Schedule schedule{.stages = {}};
@@ -106,19 +107,42 @@ passes::PassReport run_passes(fx::GraphModule& module, const PassOptions& option
   return passes::run_passes(module, schedule);
 }
 
+namespace {
+
+/// Names of nodes that are or were there, each once.
+std::set<std::string> names_of_nodes(const passes::PassReport& report,
+                                     const fx::GraphModule& module) {
+  std::set<std::string> names;
+  for (const fx::Node& node : module.graph().nodes()) names.insert(node.name());
+  for (const passes::Change& change : report.changes)
+    names.insert(change.before.begin(), change.before.end());
+  return names;
+}
+
+/// "features_conv0" for "features.conv0", as the table shows the modules that nodes call.
+std::string node_name(const std::string& wish, const fx::GraphModule& module) {
+  for (const fx::Node& node : module.graph().nodes()) {
+    if (node.op() == fx::Opcode::CallModule && node.target() == wish) return node.name();
+  }
+  return wish;
+}
+
+}  // namespace
+
 std::vector<passes::Change> chosen_changes(const passes::PassReport& report,
                                            const fx::GraphModule& module,
                                            const PassOptions& options) {
   if (options.nodes.empty()) return report.changes;
-  std::vector<std::string> known;
-  for (const fx::Node& node : module.graph().nodes()) known.push_back(node.name());
-  for (const passes::Change& change : report.changes)
-    known.insert(known.end(), change.before.begin(), change.before.end());
-  for (const std::string& name : options.nodes) {
-    SPARSEBIT_CHECK(std::find(known.begin(), known.end(), name) != known.end(), InvalidArgument,
-                    "--node ", name, ": there is and was no such node", did_you_mean(name, known));
+  const std::set<std::string> known = names_of_nodes(report, module);
+  std::vector<std::string> chosen;
+  for (const std::string& wish : options.nodes) {
+    chosen.push_back(known.contains(wish) ? wish : node_name(wish, module));
+    const std::string near = did_you_mean(wish, {known.begin(), known.end()});
+    SPARSEBIT_CHECK(known.contains(chosen.back()), InvalidArgument, "--node ", wish,
+                    ": there is and was no such node",
+                    near.empty() ? "; inspect lists their names" : near);
   }
-  return report.history_of(options.nodes);
+  return report.history_of(chosen);
 }
 
 std::string counted(const std::vector<passes::Change>& changes) {

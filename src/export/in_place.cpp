@@ -148,9 +148,18 @@ void Exporter::check_not_read_again(const Node& view, const Node& base, const No
 /// Views of the changed memory that are read later are made again.
 void Exporter::refresh_views(const Node& changed, const Node& by) {
   const std::unordered_set<const Node*> written = bases_of(changed);
-  for (const Node* member : sharing_memory(changed)) {
+  const std::vector<const Node*> members = sharing_memory(changed);
+  // `v += 1` is the tensor v itself: whoever reads the one reads the other.
+  const auto is_read = [&](const Node& node) {
+    const auto cell = values_.at(&node).cell;
+    return std::any_of(members.begin(), members.end(), [&](const Node* other) {
+      const bool same = other == &node || (cell && values_.at(other).cell == cell);
+      return same && used_after(*other, by);
+    });
+  };
+  for (const Node* member : members) {
     if (member == &changed || member == &by || written.contains(member)) continue;
-    if (!used_after(*member, by)) continue;
+    if (!is_read(*member)) continue;
     const auto bases = facts_.aliases.find(member);
     if (bases == facts_.aliases.end()) continue;  // the memory's owner, already up to date
     const Val& held = values_.at(member);

@@ -46,9 +46,15 @@ Module::Module(std::string type, Schema forward)
       spelling_(operators().find(type_)),
       forward_schema_(std::move(forward)) {}
 
+/// Types that became operators after this module was made are found as well.
+const Spelling* Module::spelling_of_type() const {
+  return spelling_ ? spelling_ : operators().find(type_);
+}
+
 const Spelling* Module::spelling() const {
-  const bool is_module_type = spelling_ && spelling_->module;
-  return is_module_type && typeid(*this) == typeid(Module) ? spelling_ : nullptr;
+  if (typeid(*this) != typeid(Module)) return nullptr;
+  const Spelling* found = spelling_of_type();
+  return found && found->module ? found : nullptr;
 }
 
 Value Module::invoke(std::span<const Value> args, const Kwargs& kwargs) {
@@ -62,7 +68,7 @@ Args Module::bind(std::span<const Value> args, const Kwargs& kwargs) const {
 }
 
 Value Module::forward(const Args& in) {
-  const Spelling* spelling = spelling_;
+  const Spelling* spelling = spelling_of_type();
   SPARSEBIT_CHECK(spelling && spelling->module, Unsupported, "the module type '", type_,
                   "' is not known, so it cannot be executed",
                   did_you_mean(type_, operators().spellings()));

@@ -86,6 +86,11 @@ int64_t Layer::outputs() const { return transposed ? weight.size(1) * groups : w
 
 int64_t Layer::inputs() const { return transposed ? weight.size(0) : weight.size(1) * groups; }
 
+bool Layer::is_finite() const {
+  const auto finite = [](const at::Tensor& t) { return at::isfinite(t).all().item<bool>(); };
+  return finite(weight) && (!bias.defined() || finite(bias));
+}
+
 at::Tensor Layer::grouped() const {
   const at::Tensor split = weight.reshape({groups, weight.size(0) / groups, weight.size(1), -1});
   return transposed ? split.transpose(1, 2) : split;
@@ -115,7 +120,7 @@ std::optional<Layer> read_layer(const NodeView& view, const Rewriter& rewriter) 
                     .groups = groups_of(view),
                     .transposed = kind->transposed,
                     .trained = weight->requires_grad(),
-                    .bias_trained = (bias ? bias : weight)->requires_grad()};
+                    .bias_trained = bias && bias->requires_grad()};
   return fits_together(layer, *kind) ? std::optional(layer) : std::nullopt;
 }
 
@@ -162,6 +167,14 @@ bool owns_module(const NodeView& view, const Rewriter& rewriter) {
          rewriter.index().calls_of(view.node->target()) == 1 &&
          !rewriter.index().is_read_inside(view.node->target()) &&
          !is_part_of_others(view.node->target(), rewriter);
+}
+
+bool owns_tensors(const NodeView& view, const Rewriter& rewriter) {
+  const auto is_own = [&](const char* name) {
+    const fx::Value& value = view.arg(name);
+    return !value.is_tensor() || rewriter.index().readers_of(value.tensor()) == 1;
+  };
+  return owns_module(view, rewriter) && is_own("weight") && is_own("bias");
 }
 
 void set_layer(const NodeView& view, fx::ModulePtr layer, Rewriter& rewriter) {

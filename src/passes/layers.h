@@ -26,10 +26,12 @@ struct Layer {
   int64_t groups = 1;
   bool transposed = false;    ///< the weight has the inputs first
   bool trained = false;       ///< the weight takes part in training
-  bool bias_trained = false;  ///< so does the bias, or would, if there was one
+  bool bias_trained = false;  ///< so does the bias
 
   int64_t outputs() const;
   int64_t inputs() const;
+  /// Whether no number is too large for its type.
+  bool is_finite() const;
   /// The weight as [groups, outputs of a group, inputs of a group, rest]: a view where possible.
   at::Tensor grouped() const;
   /// The opposite of grouped().
@@ -59,6 +61,9 @@ bool is_part_of_others(const std::string& path, const Rewriter& rewriter);
 /// Whether the node calls a module that no other node calls or reads a tensor of, so that it can be
 /// replaced.
 bool owns_module(const NodeView& view, const Rewriter& rewriter);
+
+/// Whether, besides, nobody else has its weight or bias: another copy of them would be one more.
+bool owns_tensors(const NodeView& view, const Rewriter& rewriter);
 
 /// Puts a new module in the place of the one that the node calls; the node must own it. The new
 /// one is in the mode of the old.

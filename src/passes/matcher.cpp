@@ -234,7 +234,7 @@ class Matcher {
     std::vector<const Node*> found;
     const auto add = [&](const auto& nodes) {
       for (const Node* node : nodes) {
-        if (index_.contains(*node)) found.push_back(node);
+        if (index_.contains(*node) && !index_.is_dead(*node)) found.push_back(node);
       }
     };
     for (size_t j = 0; j < bound_.size(); ++j) {
@@ -327,8 +327,9 @@ class Matcher {
     for (size_t i = 0; i < bound_.size(); ++i) {
       if (pattern_.nodes()[i].users == Users::Free) continue;
       const std::list<Node*>& users = bound_[i]->node->users();
-      if (!std::all_of(users.begin(), users.end(),
-                       [&](const Node* user) { return inside.contains(user); })) {
+      if (!std::all_of(users.begin(), users.end(), [&](const Node* user) {
+            return inside.contains(user) || index_.is_dead(*user);
+          })) {
         return false;
       }
     }

@@ -6,6 +6,7 @@
 #include "sparsebit/passes/pass.h"
 
 #include <algorithm>
+#include <set>
 
 namespace sparsebit::passes {
 
@@ -18,7 +19,6 @@ Rewriter::Rewriter(fx::GraphModule& module) : module_(module) {
 void Rewriter::begin_sweep() {
   changes_before_sweep_ = changes_.size();
   replaced_.clear();
-  dead_.clear();
   dead_users_.clear();
   touched_.clear();
   stands_for_.clear();
@@ -84,12 +84,20 @@ std::string names_of(const std::vector<Node*>& nodes) {
   return text;
 }
 
+/// Orders nodes as the graph does.
+struct EarlierIn {
+  const GraphIndex* index;
+  bool operator()(const Node* a, const Node* b) const {
+    return index->position(*a) < index->position(*b);
+  }
+};
+
 }  // namespace
 
 void Rewriter::apply(const Rule& rule) {
   std::vector<Match> matches = find_matches(rule.pattern, *index_);
   while (!matches.empty()) {
-    std::vector<Node*> grown;  // nodes of the graph that took the place of others
+    std::set<Node*, EarlierIn> grown{EarlierIn{&*index_}};  // took the place of others
     for (const Match& match : matches) {
       if (!can_rewrite(rule, match)) continue;
       const fx::Graph::InsertPoint here = graph().inserting_before(match.last(*index_));
@@ -99,10 +107,10 @@ void Rewriter::apply(const Rule& rule) {
                        [&] { return "at " + names_of(match.operator_nodes()); });
       if (replacements.empty() || !replace(replacements, match.operator_nodes())) continue;
       for (const auto& [node, value] : replacements) {
-        if (value.is_node() && index_->contains(value.node())) grown.push_back(&value.node());
+        if (value.is_node() && index_->contains(value.node())) grown.insert(&value.node());
       }
     }
-    matches = matches_around(rule, grown);
+    matches = matches_around(rule, {grown.begin(), grown.end()});
   }
 }
 
@@ -122,7 +130,7 @@ std::vector<Match> Rewriter::matches_around(const Rule& rule, const std::vector<
 /// last of the match, read what its nodes read.
 bool Rewriter::can_rewrite(const Rule& rule, const Match& match) {
   for (Node* node : match.nodes()) {
-    if (replaced_.contains(node) || dead_.contains(node)) return false;
+    if (replaced_.contains(node) || index_->is_dead(*node)) return false;
     if (touched_.erase(node) > 0) index_->refresh(*node);
   }
   const size_t last = index_->position(match.last(*index_));
@@ -192,7 +200,13 @@ bool Rewriter::replace(const Replacements& replacements, std::vector<Node*> beca
   for (const Node* node : std::exchange(part_of_next_, {})) {
     if (!replaced_.contains(node)) note_after(change, *node);
   }
-  for (const auto& [node, value] : replacements) bury(*node);
+  for (const auto& [node, value] : replacements) {
+    bury(*node);
+    value.for_each_node([&](const Node& now) { revive(now); });
+  }
+  for (const Node* node : created) {
+    for (const Node* input : node->inputs()) revive(*input);
+  }
   known_.insert(created.begin(), created.end());
   changes_.push_back(std::move(change));
   return true;
@@ -213,10 +227,24 @@ void Rewriter::bury(const Node& node) {
   while (!maybe_dead.empty()) {
     const Node& next = *maybe_dead.back();
     maybe_dead.pop_back();
-    if (dead_users_[&next] < next.users().size() || !dead_.insert(&next).second) continue;
+    if (dead_users_[&next] < next.users().size() || !index_->set_dead(next)) continue;
     for (const Node* input : next.inputs()) {
       ++dead_users_[input];
       maybe_dead.push_back(input);
+    }
+  }
+}
+
+/// Somebody reads it again.
+void Rewriter::revive(const Node& node) {
+  std::vector<const Node*> read = {&node};
+  while (!read.empty()) {
+    const Node& next = *read.back();
+    read.pop_back();
+    if (!index_->set_alive(next)) continue;
+    for (const Node* input : next.inputs()) {
+      --dead_users_[input];
+      read.push_back(input);
     }
   }
 }

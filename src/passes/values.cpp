@@ -5,10 +5,14 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace sparsebit::passes {
 namespace {
+
+/// What follows from steps further back than this is not worth the search.
+constexpr int kMostSteps = 8;
 
 /// The rank of a list of sizes. One node alone may stand for several: `x.view(y.size())`.
 std::optional<int64_t> rank_of_sizes(const fx::Value& sizes) {
@@ -27,6 +31,12 @@ std::optional<int64_t> rank_of_flattened(const fx::OperatorCall& call) {
   return to_the_end ? std::optional(first.to_int() + 1) : std::nullopt;
 }
 
+/// A linear layer with a single row as weight takes an axis away.
+bool has_matrix(const fx::OperatorCall& linear, const Rewriter& rewriter) {
+  const at::Tensor* weight = constant_tensor(linear.args["weight"], rewriter);
+  return weight && weight->dim() == 2;
+}
+
 std::optional<int64_t> rank_of_node(const fx::Node& node, const Rewriter& rewriter,
                                     int steps_left) {
   if (const auto& info = node.tensor_info()) return static_cast<int64_t>(info->shape.size());
@@ -37,21 +47,22 @@ std::optional<int64_t> rank_of_node(const fx::Node& node, const Rewriter& rewrit
   if (op == "flatten") return rank_of_flattened(*call);
   if (op == "reshape" || op == "view") return rank_of_sizes(call->args["shape"]);
   if (op == "permute") return rank_of_sizes(call->args["dims"]);
-  if (!call->op->keeps_rank) return std::nullopt;
+  const bool keeps = op == "linear" ? has_matrix(*call, rewriter) : call->op->keeps_rank;
+  if (!keeps) return std::nullopt;
   const fx::Value& input = call->args.values().front();
   return input.is_node() ? rank_of_node(input.node(), rewriter, steps_left - 1) : std::nullopt;
 }
 
-bool gives_floats(const fx::Node& node, const Rewriter& rewriter, int steps_left) {
-  if (const auto& info = node.tensor_info()) return at::isFloatingType(info->dtype);
-  const bool is_known = steps_left > 0 && rewriter.index().contains(node);
-  const auto& call = is_known ? rewriter.index().view(node).call : std::nullopt;
-  if (!call) return false;
-  if (call->op->elements == fx::Elements::Unknown) return false;
+bool is_float(const fx::Value& value, const Rewriter& rewriter, int steps_left) {
+  if (const auto type = type_of(value, rewriter)) return at::isFloatingType(*type);
+  const bool is_known =
+      steps_left > 0 && value.is_node() && rewriter.index().contains(value.node());
+  const auto& call = is_known ? rewriter.index().view(value.node()).call : std::nullopt;
+  if (!call || call->op->elements == fx::Elements::Unknown) return false;
   if (call->op->elements == fx::Elements::Floating) return true;
   const std::vector<fx::Value>& operands = call->args.values();
   return std::any_of(operands.begin(), operands.end(), [&](const fx::Value& operand) {
-    return operand.is_node() && gives_floats(operand.node(), rewriter, steps_left - 1);
+    return is_float(operand, rewriter, steps_left - 1);
   });
 }
 
@@ -113,7 +124,6 @@ std::optional<std::vector<int64_t>> constant_ints(const fx::Value& value) {
 // --- shapes and types --------------------------------------------------------------------------
 
 std::optional<int64_t> rank_of(const fx::Value& value, const Rewriter& rewriter) {
-  constexpr int kMostSteps = 8;  // a rank that is older than this is not worth the search
   if (const at::Tensor* tensor = constant_tensor(value, rewriter)) return tensor->dim();
   return value.is_node() ? rank_of_node(value.node(), rewriter, kMostSteps) : std::nullopt;
 }
@@ -131,9 +141,7 @@ std::optional<at::ScalarType> type_of(const fx::Value& value, const Rewriter& re
 }
 
 bool is_known_float(const fx::Value& value, const Rewriter& rewriter) {
-  constexpr int kMostSteps = 8;
-  if (const auto type = type_of(value, rewriter)) return at::isFloatingType(*type);
-  return value.is_node() && gives_floats(value.node(), rewriter, kMostSteps);
+  return is_float(value, rewriter, kMostSteps);
 }
 
 // --- operators ---------------------------------------------------------------------------------
@@ -175,30 +183,33 @@ std::optional<double> bound_number(const fx::Value& bound, const fx::Value& x,
   const at::Tensor* tensor = constant_tensor(bound, rewriter);
   if (!tensor || tensor->numel() != 1 || tensor->is_complex()) return std::nullopt;
   const bool same_type = type_of(x, rewriter) == tensor->scalar_type();
-  const bool fits = (tensor->dim() == 0 && same_type) ||  //
-                    (tensor->dim() <= 1 && has_axes(x, rewriter));
+  const bool fits = tensor->dim() == 0 ? same_type || has_axes(x, rewriter)
+                                       : tensor->dim() == 1 && same_type && has_axes(x, rewriter);
   return fits ? std::optional(tensor->item().toDouble()) : std::nullopt;
 }
 
 }  // namespace
 
 std::optional<Bounds> bounds_of(const NodeView& view, const Rewriter& rewriter) {
+  struct Limiter {
+    const char *op, *low, *high;  // arguments; null where there is none
+  };
+  constexpr std::array<Limiter, 4> kLimiters = {{{"clamp", "min", "max"},
+                                                 {"hardtanh", "min_val", "max_val"},
+                                                 {"maximum", "other", nullptr},
+                                                 {"minimum", nullptr, "other"}}};
   if (view.is("relu")) return Bounds{.low = 0};
   if (view.is("relu6")) return Bounds{.low = 0, .high = 6};
-  Bounds bounds;
-  const auto read = [&](const char* name, double& bound) {
-    if (view.arg(name).is_none()) return true;
-    const std::optional<double> number = bound_number(view.arg(name), view.arg("input"), rewriter);
-    bound = number.value_or(bound);
-    return number.has_value();
+  const auto limiter = std::find_if(kLimiters.begin(), kLimiters.end(),
+                                    [&](const Limiter& known) { return view.is(known.op); });
+  if (limiter == kLimiters.end()) return std::nullopt;
+  const auto number = [&](const char* name, double none) -> std::optional<double> {
+    if (!name || view.arg(name).is_none()) return none;
+    return bound_number(view.arg(name), view.arg("input"), rewriter);
   };
-  const bool known = view.is("clamp") ? read("min", bounds.low) && read("max", bounds.high)
-                     : view.is("hardtanh")
-                         ? read("min_val", bounds.low) && read("max_val", bounds.high)
-                     : view.is("maximum") ? read("other", bounds.low)
-                     : view.is("minimum") ? read("other", bounds.high)
-                                          : false;
-  return known ? std::optional(bounds) : std::nullopt;
+  const std::optional<double> low = number(limiter->low, Bounds().low);
+  const std::optional<double> high = number(limiter->high, Bounds().high);
+  return low && high ? std::optional(Bounds{*low, *high}) : std::nullopt;
 }
 
 std::optional<double> relu_limit(const NodeView& view, const Rewriter& rewriter) {

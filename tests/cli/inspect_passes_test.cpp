@@ -47,6 +47,9 @@ TEST(InspectPasses, ChangesAloneAndOfOneNode) {
   EXPECT_GT(std::count(all.out.begin(), all.out.end(), '\n'), 15);
   EXPECT_EQ(run_command({"inspect", "zoo:resnet20", "--fuse", "--passes", "--node", "conv1"}).out,
             "fuse_bn  conv1, bn1 -> conv1\n");
+  const Result path =
+      run_command({"inspect", "zoo:resnet20", "--fuse", "--passes", "--node", "layer1.0.conv1"});
+  EXPECT_EQ(path.out, "fuse_bn  layer1_0_conv1, layer1_0_bn1 -> layer1_0_conv1\n") << path.err;
   const Result wrong =
       run_command({"inspect", "zoo:resnet20", "--fuse", "--passes", "--node", "conv11"});
   EXPECT_EQ(wrong.code, 1);

@@ -76,6 +76,27 @@ const GraphCase kInPlace[] = {
      %s = %a.add_(10)
      %c = torch.mul(%v, 2)
      return %c)"},
+    {"ViewThenItsBase", R"(
+     %a = torch.mul(%x, 2)
+     %v = %a.view(4, -1)
+     %w = %v.add_(1)
+     %b = %a.mul_(3)
+     %s = torch.sum(%w, 1)
+     return %s)"},
+    {"ViewThenAnItemOfItsBase", R"(
+     %a = torch.mul(%x, 2)
+     %v = %a.view(4, -1)
+     %w = operator.iadd(%v, 1)
+     %s = operator.setitem(%a, (slice(None, None, None), 0), 0)
+     %t = torch.sum(%w, 1)
+     return %t)"},
+    {"GridOfAChangedRow", R"(
+     %r = torch.sum(%x, 0)
+     %g = torch.meshgrid([%r, %r], indexing='ij')
+     %h = operator.getitem(%g, 0)
+     %s = %r.add_(1)
+     %y = torch.add(%h, 1)
+     return %y)"},
     {"CopyIsNotChanged", R"(
      %a = torch.mul(%x, 1)
      %b = torch.clone(%a)

@@ -221,6 +221,32 @@ TEST(Rewriter, LaterRulesDoNotMatchWhatNobodyReadsAnyMore) {
   EXPECT_THAT(seen, ElementsAre("tanh"));
 }
 
+/// Steps behind one layer are folded in one sweep, and one more finds nothing to do.
+TEST(Rewriter, AChainIntoOneNodeTakesOneSweep) {
+  int sweeps = 0;
+  const Pass shorten{
+      .name = "shorten",
+      .summary = "neg(tanh(x)) is tanh(x)",
+      .stage = Stage::Fuse,
+      .rules = {{Pattern({{.name = "t", .operators = {"tanh"}, .users = Users::Inside},
+                          {.name = "n", .operators = {"neg"}, .inputs = {"t"}}}),
+                 [](const Match& match, Rewriter&) -> Replacements {
+                   return {{&match.node("n"), match.node("t")}};
+                 }},
+                {Pattern({{.name = "last", .operators = {"abs"}}}),
+                 [&](const Match&, Rewriter&) -> Replacements {
+                   ++sweeps;
+                   return {};
+                 }}}};
+  auto graph = std::make_unique<fx::Graph>();
+  fx::Node* last = &graph->call_function("torch.tanh", {graph->placeholder("x")});
+  for (int i = 0; i < 50; ++i) last = &graph->call_function("torch.neg", {*last});
+  graph->output(graph->call_function("torch.abs", {*last}));
+  fx::GraphModule module(std::move(graph), "Model");
+  EXPECT_EQ(run_only(module, shorten).changes.size(), 50u);
+  EXPECT_LE(sweeps, 3);  // the third to see that nothing is left after all passes
+}
+
 /// Each dropout is a change of the one node that reads them all.
 TEST(Rewriter, ANodeWithManyInputs) {
   constexpr int kMany = 4000;

@@ -1,6 +1,7 @@
 #include "support/operator_facts.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/fx/ops/result_size.h"
 
 #include <ATen/ATen.h>
 #include <ATen/native/TypeProperties.h>
@@ -40,8 +41,12 @@ bool shares_memory(const Args& args, const Value& result) {
 }
 
 bool takes_integers(const Operator& op, const Args& args) {
-  std::vector<Value> values = args.values();
-  values.front() = values.front().tensor().detach().to(at::kLong);
+  std::vector<Value> values;
+  for (const Value& value : args.values()) {
+    values.push_back(value.map_items([](const Value& item) {
+      return item.is_tensor() ? Value(item.tensor().detach().to(at::kLong)) : item;
+    }));
+  }
   try {
     run_kernel(op, Args(op.schema, std::move(values)));
   } catch (const Error&) {
@@ -68,7 +73,14 @@ std::string broken_fact(const Operator& op, const Args& args, const Value& resul
   };
   if (!op.view && !writes_in_place(op, args) && shares_memory(args, result))
     return broken("its result has memory of an input");
+  Tensors outputs;
+  collect_tensors(result, outputs);
+  double elements = 0;
+  for (const at::Tensor& tensor : outputs) elements += static_cast<double>(tensor.numel());
+  if (elements > most_elements(op, args)) return broken("its result is larger than it says");
   const Value first = args.values().empty() ? Value() : args.values().front();
+  if (op.elements != Elements::Unknown && first.is_tensor() && result.is_sequence())
+    return broken("it gives several tensors");
   if (!result.is_tensor() || !first.is_tensor()) return "";
   if (op.keeps_rank && result.tensor().dim() != first.tensor().dim())
     return broken("its result has another rank");

@@ -151,6 +151,7 @@ class Module {
 
  private:
   friend class ModuleCloner;
+  const Spelling* spelling_of_type() const;
   void check_name(const std::string& name, const std::string& kind) const;
   template <class Visit>
   void visit_tensors(const std::string& prefix, NamedTensors Module::*member,
@@ -158,7 +159,7 @@ class Module {
   void convert_tensors(const std::function<at::Tensor(const at::Tensor&)>& convert);
 
   std::string type_;
-  const Spelling* spelling_;  // of the type, which a derived class may have in common with others
+  const Spelling* spelling_;  // of the type when this module was made, if there was one
   Schema forward_schema_;
   torch::OrderedDict<std::string, ModulePtr> children_{"module"};
   NamedTensors parameters_{"parameter"};

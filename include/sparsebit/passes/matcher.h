@@ -35,6 +35,10 @@ class GraphIndex {
   size_t position(const fx::Node& node) const { return entries_.at(&node).position; }
   /// Reads a node again after its arguments changed.
   void refresh(fx::Node& node);
+  /// Nodes that stay in the graph for now, but that nobody needs: they are no users and no matches.
+  bool is_dead(const fx::Node& node) const { return dead_.contains(&node); }
+  bool set_dead(const fx::Node& node) { return dead_.insert(&node).second; }
+  bool set_alive(const fx::Node& node) { return dead_.erase(&node) > 0; }
   /// Whether the graph is still the one that was read.
   bool is_current() const { return version_ == module_.graph().version(); }
 
@@ -55,6 +59,7 @@ class GraphIndex {
   std::unordered_map<std::string, size_t> calls_;  // by module path
   std::unordered_set<std::string> read_;           // paths of modules
   std::unordered_set<const fx::Module*> shared_;
+  std::unordered_set<const fx::Node*> dead_;
   std::unordered_map<const at::TensorImpl*, size_t> readers_;  // of parameters and buffers
 };
 

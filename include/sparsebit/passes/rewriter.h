@@ -79,6 +79,7 @@ class Rewriter {
   std::vector<fx::Node*> new_nodes_in(const Replacements& replacements) const;
   void redirect(fx::Node& node, const fx::Value& value, const NodeSet& new_nodes);
   void bury(const fx::Node& node);
+  void revive(const fx::Node& node);
 
   fx::GraphModule& module_;
   std::string pass_;
@@ -89,7 +90,6 @@ class Rewriter {
   mutable std::unordered_map<std::string, size_t> last_number_;  // of paths, by what was wished
   NodeSet known_;     // nodes that are part of the graph, not of a change that is being made
   NodeSet replaced_;  // in this sweep
-  NodeSet dead_;      // replaced, or read by dead nodes only
   std::unordered_map<const fx::Node*, size_t> dead_users_;  // how many of a node's users are dead
   NodeSet touched_;                      // whose arguments or module changed in this sweep
   std::vector<fx::Node*> part_of_next_;  // touched for a replacement that is to come

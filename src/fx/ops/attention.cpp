@@ -270,6 +270,7 @@ void add_attention_operators(OperatorTable& table) {
        .schema = "query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None",
        .forms = {"torch.nn.functional.scaled_dot_product_attention"},
        .random = true,
+       .growth = Growth::Product,
        .kernel = scaled_dot_product_attention});
   table.add(
       {.name = "multi_head_attention",
@@ -289,6 +290,7 @@ void add_attention_operators(OperatorTable& table) {
                     .init = new_state,
                     .descriptive = {"bias", "add_bias_kv", "kdim", "vdim"}}},
        .random = true,
+       .growth = Growth::Product,
        .kernel = multi_head_attention});
 }
 

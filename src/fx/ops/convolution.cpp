@@ -152,7 +152,8 @@ void add_convolution_operators(OperatorTable& table) {
              .forms = {"torch.conv1d", "torch.nn.functional.conv1d"},
              .modules = {conv_module<1>("torch.nn.Conv1d")},
              .keeps_rank = true,
-             .elements = Elements::Floating,
+             .elements = Elements::OfOperands,
+             .growth = Growth::Sizes,
              .kernel = [](const Args& a) {
                return convolution<1>(a, [](const auto&... x) { return at::conv1d(x...); });
              }});
@@ -161,7 +162,8 @@ void add_convolution_operators(OperatorTable& table) {
              .forms = {"torch.conv2d", "torch.nn.functional.conv2d"},
              .modules = {conv_module<2>("torch.nn.Conv2d")},
              .keeps_rank = true,
-             .elements = Elements::Floating,
+             .elements = Elements::OfOperands,
+             .growth = Growth::Sizes,
              .kernel = [](const Args& a) {
                return convolution<2>(a, [](const auto&... x) { return at::conv2d(x...); });
              }});
@@ -170,7 +172,8 @@ void add_convolution_operators(OperatorTable& table) {
              .forms = {"torch.conv3d", "torch.nn.functional.conv3d"},
              .modules = {conv_module<3>("torch.nn.Conv3d")},
              .keeps_rank = true,
-             .elements = Elements::Floating,
+             .elements = Elements::OfOperands,
+             .growth = Growth::Sizes,
              .kernel = [](const Args& a) {
                return convolution<3>(a, [](const auto&... x) { return at::conv3d(x...); });
              }});
@@ -180,7 +183,8 @@ void add_convolution_operators(OperatorTable& table) {
        .forms = {"torch.conv_transpose1d", "torch.nn.functional.conv_transpose1d"},
        .modules = {transposed_module<1>("torch.nn.ConvTranspose1d")},
        .keeps_rank = true,
-       .elements = Elements::Floating,
+       .elements = Elements::OfOperands,
+       .growth = Growth::Sizes,
        .kernel = [](const Args& a) { return transposed_convolution<1>(a, at::conv_transpose1d); }});
   table.add(
       {.name = "conv_transpose2d",
@@ -188,7 +192,8 @@ void add_convolution_operators(OperatorTable& table) {
        .forms = {"torch.conv_transpose2d", "torch.nn.functional.conv_transpose2d"},
        .modules = {transposed_module<2>("torch.nn.ConvTranspose2d")},
        .keeps_rank = true,
-       .elements = Elements::Floating,
+       .elements = Elements::OfOperands,
+       .growth = Growth::Sizes,
        .kernel = [](const Args& a) { return transposed_convolution<2>(a, at::conv_transpose2d); }});
   table.add(
       {.name = "conv_transpose3d",
@@ -196,7 +201,8 @@ void add_convolution_operators(OperatorTable& table) {
        .forms = {"torch.conv_transpose3d", "torch.nn.functional.conv_transpose3d"},
        .modules = {transposed_module<3>("torch.nn.ConvTranspose3d")},
        .keeps_rank = true,
-       .elements = Elements::Floating,
+       .elements = Elements::OfOperands,
+       .growth = Growth::Sizes,
        .kernel = [](const Args& a) { return transposed_convolution<3>(a, at::conv_transpose3d); }});
 }
 

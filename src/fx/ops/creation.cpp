@@ -48,11 +48,17 @@ void add_constants(OperatorTable& table) {
   table.add({.name = "zeros",
              .schema = kSized,
              .forms = {"torch.zeros", "torch.empty"},
+             .growth = Growth::Sizes,
              .kernel = sized(at::zeros)});
-  table.add({.name = "ones", .schema = kSized, .forms = {"torch.ones"}, .kernel = sized(at::ones)});
+  table.add({.name = "ones",
+             .schema = kSized,
+             .forms = {"torch.ones"},
+             .growth = Growth::Sizes,
+             .kernel = sized(at::ones)});
   table.add({.name = "full",
              .schema = "size, fill_value, *, dtype=None, device=None, requires_grad=False",
              .forms = {"torch.full"},
+             .growth = Growth::Sizes,
              .kernel = [](const Args& a) -> Value {
                return finish(a, at::full(a.ints("size"), a.scalar("fill_value"), options(a)));
              }});
@@ -74,14 +80,17 @@ void add_constants(OperatorTable& table) {
   table.add({.name = "new_zeros",
              .schema = kNew,
              .forms = {"Tensor.new_zeros", "Tensor.new_empty"},
+             .growth = Growth::Sizes,
              .kernel = sized_new(at::zeros)});
   table.add({.name = "new_ones",
              .schema = kNew,
              .forms = {"Tensor.new_ones"},
+             .growth = Growth::Sizes,
              .kernel = sized_new(at::ones)});
   table.add({.name = "new_full",
              .schema = "input, size, fill_value, *, dtype=None, device=None, requires_grad=False",
              .forms = {"Tensor.new_full"},
+             .growth = Growth::Sizes,
              .kernel = [](const Args& a) -> Value {
                return finish(a, at::full(a.ints("size"), a.scalar("fill_value"),
                                          options(a, a.tensor("input").options())));
@@ -108,10 +117,12 @@ void add_ranges(OperatorTable& table) {
       {.name = "arange",
        .schema = "start=None, end=None, step=1, *, dtype=None, device=None, requires_grad=False",
        .forms = {"torch.arange"},
+       .growth = Growth::Sizes,
        .kernel = arange});
   table.add({.name = "linspace",
              .schema = "start, end, steps, *, dtype=None, device=None, requires_grad=False",
              .forms = {"torch.linspace"},
+             .growth = Growth::Sizes,
              .kernel = [](const Args& a) -> Value {
                return finish(a, at::linspace(a.scalar("start"), a.scalar("end"), a.integer("steps"),
                                              options(a)));
@@ -120,6 +131,7 @@ void add_ranges(OperatorTable& table) {
              .schema = "*tensors, indexing=None",
              .forms = {"torch.meshgrid"},
              .view = true,
+             .growth = Growth::Product,
              .kernel = [](const Args& a) {
                const std::string indexing = a.is_none("indexing") ? "ij" : a.text("indexing");
                return tuple_of(at::meshgrid(a.tensors("tensors"), indexing));
@@ -144,6 +156,7 @@ void add_matrices(OperatorTable& table) {
   table.add({.name = "eye",
              .schema = "n, m=None, *, dtype=None, device=None, requires_grad=False",
              .forms = {"torch.eye"},
+             .growth = Growth::Sizes,
              .kernel = [](const Args& a) -> Value {
                const int64_t n = a.integer("n");
                return finish(a, at::eye(n, a.optional_integer("m").value_or(n), options(a)));
@@ -161,14 +174,17 @@ void add_matrices(OperatorTable& table) {
   table.add({.name = "tril_indices",
              .schema = "row, col, offset=0, *, dtype=torch.int64, device=None",
              .forms = {"torch.tril_indices"},
+             .growth = Growth::Sizes,
              .kernel = triangle_indices(at::tril_indices)});
   table.add({.name = "triu_indices",
              .schema = "row, col, offset=0, *, dtype=torch.int64, device=None",
              .forms = {"torch.triu_indices"},
+             .growth = Growth::Sizes,
              .kernel = triangle_indices(at::triu_indices)});
   table.add({.name = "one_hot",
              .schema = "input|tensor, num_classes=-1",
              .forms = {"torch.nn.functional.one_hot"},
+             .growth = Growth::Sizes,
              .kernel = [](const Args& a) -> Value {
                return at::one_hot(a.tensor("input"), a.integer("num_classes"));
              }});
@@ -188,11 +204,13 @@ void add_random(OperatorTable& table) {
              .schema = kSized,
              .forms = {"torch.rand"},
              .random = true,
+             .growth = Growth::Sizes,
              .kernel = sized(at::rand)});
   table.add({.name = "randn",
              .schema = kSized,
              .forms = {"torch.randn"},
              .random = true,
+             .growth = Growth::Sizes,
              .kernel = sized(at::randn)});
   table.add({.name = "rand_like",
              .schema = kLike,

@@ -146,6 +146,7 @@ void add_getitem_operators(OperatorTable& table) {
              .forms = {"operator.getitem"},
              .view = true,
              .elements = Elements::OfOperands,
+             .growth = Growth::Lookup,
              .kernel = getitem});
   table.add({.name = "setitem",
              .schema = "input, index, value",

@@ -61,6 +61,7 @@ void add_lookups(OperatorTable& table) {
   table.add({.name = "index_select",
              .schema = "input, dim, index",
              .forms = {"torch.index_select", "Tensor.index_select"},
+             .growth = Growth::Lookup,
              .kernel = take_rows});
   table.add({.name = "gather",
              .schema = "input, dim, index, *, sparse_grad=False",
@@ -98,6 +99,7 @@ void add_lookups(OperatorTable& table) {
   table.add({.name = "repeat_interleave",
              .schema = "input, repeats=None, dim=None, *, output_size=None",
              .forms = {"torch.repeat_interleave", "Tensor.repeat_interleave"},
+             .growth = Growth::Sizes,
              .kernel = repeat_interleave});
 }
 
@@ -170,6 +172,7 @@ void add_windows(OperatorTable& table) {
              .schema = "input, dimension, size, step",
              .forms = {"Tensor.unfold"},
              .view = true,
+             .growth = Growth::Sizes,
              .kernel = [](const Args& a) -> Value {
                return a.tensor("input").unfold(a.integer("dimension"), a.integer("size"),
                                                a.integer("step"));

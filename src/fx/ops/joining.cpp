@@ -82,6 +82,7 @@ void add_repetitions(OperatorTable& table) {
        .schema = "input, *size",
        .forms = {"Tensor.expand"},
        .view = true,
+       .growth = Growth::Sizes,
        .kernel = [](const Args& a) -> Value { return a.tensor("input").expand(a.ints("size")); }});
   table.add({.name = "expand_as",
              .schema = "input, other",
@@ -94,6 +95,7 @@ void add_repetitions(OperatorTable& table) {
              .schema = "input, *size",
              .forms = {"torch.broadcast_to", "Tensor.broadcast_to"},
              .view = true,
+             .growth = Growth::Sizes,
              .kernel = [](const Args& a) -> Value {
                return at::broadcast_to(a.tensor("input"), a.ints("size"));
              }});
@@ -107,12 +109,14 @@ void add_repetitions(OperatorTable& table) {
   table.add({.name = "repeat",
              .schema = "input, *repeats",
              .forms = {"Tensor.repeat"},
+             .growth = Growth::Sizes,
              .kernel = [](const Args& a) -> Value {
                return a.tensor("input").repeat(a.ints("repeats"));
              }});
   table.add({.name = "tile",
              .schema = "input, *dims",
              .forms = {"torch.tile", "Tensor.tile"},
+             .growth = Growth::Sizes,
              .kernel = [](const Args& a) -> Value {
                return at::tile(a.tensor("input"), a.ints("dims"));
              }});
@@ -125,6 +129,7 @@ void add_patches(OperatorTable& table) {
              .forms = {"torch.nn.functional.unfold"},
              .modules = {{.type = "torch.nn.Unfold",
                           .constructor = "kernel_size, dilation=1, padding=0, stride=1"}},
+             .growth = Growth::Sizes,
              .kernel = [](const Args& a) -> Value {
                return at::im2col(a.tensor("input"), a.ints("kernel_size", 2), a.ints("dilation", 2),
                                  a.ints("padding", 2), a.ints("stride", 2));
@@ -135,6 +140,7 @@ void add_patches(OperatorTable& table) {
        .forms = {"torch.nn.functional.fold"},
        .modules = {{.type = "torch.nn.Fold",
                     .constructor = "output_size, kernel_size, dilation=1, padding=0, stride=1"}},
+       .growth = Growth::Sizes,
        .kernel = [](const Args& a) -> Value {
          return at::col2im(a.tensor("input"), a.ints("output_size", 2), a.ints("kernel_size", 2),
                            a.ints("dilation", 2), a.ints("padding", 2), a.ints("stride", 2));

@@ -118,8 +118,8 @@ void add_linear_operators(OperatorTable& table) {
              .forms = {"torch.nn.functional.linear"},
              .modules = {linear_module("torch.nn.Linear"),
                          linear_module("torch.nn.modules.linear.NonDynamicallyQuantizableLinear")},
-             .keeps_rank = true,
-             .elements = Elements::Floating,
+             .elements = Elements::OfOperands,
+             .growth = Growth::Product,
              .kernel = [](const Args& a) -> Value {
                return at::linear(a.tensor("input"), a.tensor("weight"), a.optional_tensor("bias"));
              }});
@@ -131,6 +131,7 @@ void add_linear_operators(OperatorTable& table) {
                           .forward = "input1, input2",
                           .init = bilinear_state,
                           .descriptive = {"in1_features", "in2_features", "out_features"}}},
+             .growth = Growth::Product,
              .kernel = [](const Args& a) -> Value {
                return at::bilinear(a.tensor("input1"), a.tensor("input2"), a.tensor("weight"),
                                    a.optional_tensor("bias"));
@@ -145,6 +146,7 @@ void add_linear_operators(OperatorTable& table) {
                                          "sparse=False, _weight=None",
                           .init = table_state,
                           .descriptive = {"num_embeddings", "embedding_dim", "_weight"}}},
+             .growth = Growth::Lookup,
              .kernel = embedding});
   table.add({.name = "embedding_bag",
              .schema = "input, weight, offsets=None, max_norm=None, norm_type=2.0, "
@@ -159,6 +161,7 @@ void add_linear_operators(OperatorTable& table) {
                           .forward = "input, offsets=None, per_sample_weights=None",
                           .init = table_state,
                           .descriptive = {"num_embeddings", "embedding_dim", "_weight"}}},
+             .growth = Growth::Lookup,
              .kernel = embedding_bag});
 }
 

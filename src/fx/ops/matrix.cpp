@@ -77,10 +77,12 @@ void add_products(OperatorTable& table) {
   table.add({.name = "outer",
              .schema = "input, vec2",
              .forms = {"torch.outer", "Tensor.outer", "torch.ger", "Tensor.ger"},
+             .growth = Growth::Product,
              .kernel = of_two("input", "vec2", at::outer)});
   table.add({.name = "kron",
              .schema = "input, other",
              .forms = {"torch.kron", "Tensor.kron"},
+             .growth = Growth::Product,
              .kernel = of_two("input", "other", at::kron)});
   table.add({.name = "det",
              .schema = "input|A",
@@ -90,6 +92,7 @@ void add_products(OperatorTable& table) {
              .schema = "equation, *operands",
              .forms = {"torch.einsum"},
              .view = true,
+             .growth = Growth::Product,
              .kernel = [](const Args& a) -> Value {
                return at::einsum(a.text("equation"), a.tensors("operands"));
              }});
@@ -105,6 +108,7 @@ void add_accumulated_products(OperatorTable& table) {
              .schema = "input, batch1, batch2, *, beta=1, alpha=1, inplace=False",
              .forms = {"torch.addbmm", "Tensor.addbmm"},
              .inplace = {"Tensor.addbmm_"},
+             .growth = Growth::Product,
              .kernel = accumulated("batch1", "batch2", at::addbmm, &at::Tensor::addbmm_)});
   table.add({.name = "baddbmm",
              .schema = "input, batch1, batch2, *, beta=1, alpha=1, inplace=False",
@@ -144,6 +148,7 @@ void add_distances(OperatorTable& table) {
   table.add({.name = "cdist",
              .schema = "x1, x2, p=2.0, compute_mode='use_mm_for_euclid_dist_if_necessary'",
              .forms = {"torch.cdist"},
+             .growth = Growth::Product,
              .kernel = cdist});
   table.add({.name = "normalize",
              .schema = "input, p=2.0, dim=1, eps=1e-12",

@@ -56,15 +56,18 @@ void add_windows(OperatorTable& table) {
   table.add({.name = "onnx.HannWindow",
              .schema = kWindow,
              .forms = {"onnx.HannWindow"},
+             .growth = Growth::Sizes,
              .kernel = [](const Args& a) -> Value { return window(a, 0.5, 0.5, 0.0); }});
   table.add(
       {.name = "onnx.HammingWindow",
        .schema = kWindow,
        .forms = {"onnx.HammingWindow"},
+       .growth = Growth::Sizes,
        .kernel = [](const Args& a) -> Value { return window(a, 25.0 / 46.0, 21.0 / 46.0, 0.0); }});
   table.add({.name = "onnx.BlackmanWindow",
              .schema = kWindow,
              .forms = {"onnx.BlackmanWindow"},
+             .growth = Growth::Sizes,
              .kernel = [](const Args& a) -> Value { return window(a, 0.42, 0.5, 0.08); }});
 }
 
@@ -95,15 +98,18 @@ void add_onnx_creation_operators(OperatorTable& table) {
   table.add({.name = "onnx.ConstantOfShape",
              .schema = "input, value=None",
              .forms = {"onnx.ConstantOfShape"},
+             .growth = Growth::Sizes,
              .kernel = constant_of_shape});
   table.add({.name = "onnx.Range",
              .schema = "start, limit, delta",
              .forms = {"onnx.Range"},
+             .growth = Growth::Sizes,
              .kernel = range});
   table.add({.name = "onnx.Multinomial",
              .schema = "input, dtype=6, sample_size=1, seed=None",
              .forms = {"onnx.Multinomial"},
              .random = true,
+             .growth = Growth::Sizes,
              .kernel = multinomial});
   table.add({.name = "onnx.Dropout",
              .schema = "data, ratio=None, training_mode=None, seed=None",

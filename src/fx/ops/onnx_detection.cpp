@@ -176,6 +176,7 @@ void add_onnx_detection_operators(OperatorTable& table) {
   table.add({.name = "onnx.MaxRoiPool",
              .schema = "X, rois, pooled_shape, spatial_scale=1.0",
              .forms = {"onnx.MaxRoiPool"},
+             .growth = Growth::Sizes,
              .kernel = max_roi_pool});
 }
 

@@ -141,6 +141,7 @@ void add_onnx_indexing_operators(OperatorTable& table) {
   table.add({.name = "onnx.Gather",
              .schema = "data, indices, axis=0",
              .forms = {"onnx.Gather"},
+             .growth = Growth::Lookup,
              .kernel = gather});
   table.add({.name = "onnx.GatherElements",
              .schema = "data, indices, axis=0",
@@ -149,6 +150,7 @@ void add_onnx_indexing_operators(OperatorTable& table) {
   table.add({.name = "onnx.GatherND",
              .schema = "data, indices, batch_dims=0",
              .forms = {"onnx.GatherND"},
+             .growth = Growth::Lookup,
              .kernel = gather_nd});
   table.add({.name = "onnx.ScatterElements",
              .schema = "data, indices, updates, axis=0, reduction='none'",
@@ -161,6 +163,7 @@ void add_onnx_indexing_operators(OperatorTable& table) {
   table.add({.name = "onnx.OneHot",
              .schema = "indices, depth, values, axis=-1",
              .forms = {"onnx.OneHot"},
+             .growth = Growth::Sizes,
              .kernel = one_hot});
   table.add({.name = "onnx.TopK",
              .schema = "X, K, axis=-1, largest=1, sorted=1",

@@ -144,6 +144,7 @@ void add_onnx_integer_operators(OperatorTable& table) {
              .schema = "x, w, x_zero_point=None, w_zero_point=None, auto_pad='NOTSET', "
                        "dilations=None, group=1, kernel_shape=None, pads=None, strides=None",
              .forms = {"onnx.ConvInteger"},
+             .growth = Growth::Sizes,
              .kernel = conv_integer});
   table.add({.name = "onnx.MatMulInteger",
              .schema = "A, B, a_zero_point=None, b_zero_point=None",
@@ -156,6 +157,7 @@ void add_onnx_integer_operators(OperatorTable& table) {
                        "B=None, auto_pad='NOTSET', dilations=None, group=1, kernel_shape=None, "
                        "pads=None, strides=None",
              .forms = {"onnx.QLinearConv"},
+             .growth = Growth::Sizes,
              .kernel = qlinear_conv});
   table.add({.name = "onnx.QLinearMatMul",
              .schema = "a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point",

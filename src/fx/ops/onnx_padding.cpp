@@ -100,11 +100,13 @@ void add_onnx_padding_operators(OperatorTable& table) {
   table.add({.name = "onnx.Pad",
              .schema = "data, pads, constant_value=None, axes=None, mode='constant'",
              .forms = {"onnx.Pad"},
+             .growth = Growth::Sizes,
              .kernel = pad});
   table.add({.name = "onnx.CenterCropPad",
              .schema = "input_data, shape, axes=None",
              .forms = {"onnx.CenterCropPad"},
              .view = true,
+             .growth = Growth::Sizes,
              .kernel = center_crop_pad});
 }
 

@@ -212,16 +212,19 @@ void add_onnx_pooling_operators(OperatorTable& table) {
              .schema = "X, kernel_shape, auto_pad='NOTSET', ceil_mode=0, dilations=None, "
                        "pads=None, storage_order=0, strides=None",
              .forms = {"onnx.MaxPool"},
+             .growth = Growth::Sizes,
              .kernel = max_pool});
   table.add({.name = "onnx.AveragePool",
              .schema = "X, kernel_shape, auto_pad='NOTSET', ceil_mode=0, count_include_pad=0, "
                        "dilations=None, pads=None, strides=None",
              .forms = {"onnx.AveragePool"},
+             .growth = Growth::Sizes,
              .kernel = average_pool});
   table.add({.name = "onnx.LpPool",
              .schema = "X, kernel_shape, auto_pad='NOTSET', ceil_mode=0, dilations=None, p=2, "
                        "pads=None, strides=None",
              .forms = {"onnx.LpPool"},
+             .growth = Growth::Sizes,
              .kernel = lp_pool});
   table.add({.name = "onnx.GlobalAveragePool",
              .schema = "X",
@@ -247,6 +250,7 @@ void add_onnx_pooling_operators(OperatorTable& table) {
   table.add({.name = "onnx.MaxUnpool",
              .schema = "X, I, output_shape=None, kernel_shape=None, pads=None, strides=None",
              .forms = {"onnx.MaxUnpool"},
+             .growth = Growth::Sizes,
              .kernel = max_unpool});
 }
 

@@ -246,6 +246,7 @@ void add_onnx_recurrent_operators(OperatorTable& table) {
                        "activation_alpha=None, activation_beta=None, activations=None, clip=None, "
                        "direction='forward', hidden_size=None, layout=0",
              .forms = {"onnx.RNN"},
+             .growth = Growth::Product,
              .kernel = [](const Args& a) {
                return run(a, {1, {"Tanh"}, rnn_step});
              }});
@@ -254,6 +255,7 @@ void add_onnx_recurrent_operators(OperatorTable& table) {
                        "activation_alpha=None, activation_beta=None, activations=None, clip=None, "
                        "direction='forward', hidden_size=None, layout=0, linear_before_reset=0",
              .forms = {"onnx.GRU"},
+             .growth = Growth::Product,
              .kernel = [](const Args& a) {
                return run(a, {3, {"Sigmoid", "Tanh"}, gru_step});
              }});
@@ -263,6 +265,7 @@ void add_onnx_recurrent_operators(OperatorTable& table) {
                  "activation_alpha=None, activation_beta=None, activations=None, clip=None, "
                  "direction='forward', hidden_size=None, input_forget=0, layout=0",
              .forms = {"onnx.LSTM"},
+             .growth = Growth::Product,
              .kernel = [](const Args& a) {
                return run(a, {4, {"Sigmoid", "Tanh", "Tanh"}, lstm_step, /*has_cell=*/true});
              }});

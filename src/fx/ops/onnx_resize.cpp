@@ -236,10 +236,12 @@ void add_onnx_resize_operators(OperatorTable& table) {
                        "keep_aspect_ratio_policy='stretch', mode='nearest', "
                        "nearest_mode='round_prefer_floor'",
              .forms = {"onnx.Resize"},
+             .growth = Growth::Sizes,
              .kernel = resize});
   table.add({.name = "onnx.AffineGrid",
              .schema = "theta, size, align_corners=0",
              .forms = {"onnx.AffineGrid"},
+             .growth = Growth::Sizes,
              .kernel = affine_grid});
 }
 

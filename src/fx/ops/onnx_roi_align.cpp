@@ -128,6 +128,7 @@ void add_onnx_roi_align_operators(OperatorTable& table) {
                        "mode='avg', output_height=1, output_width=1, sampling_ratio=0, "
                        "spatial_scale=1.0",
              .forms = {"onnx.RoiAlign"},
+             .growth = Growth::Sizes,
              .kernel = roi_align});
 }
 

@@ -171,9 +171,13 @@ void add_sizes(OperatorTable& table) {
              .schema = "input, shape",
              .forms = {"onnx.Expand"},
              .view = true,
+             .growth = Growth::Sizes,
              .kernel = expand});
-  table.add(
-      {.name = "onnx.Tile", .schema = "input, repeats", .forms = {"onnx.Tile"}, .kernel = tile});
+  table.add({.name = "onnx.Tile",
+             .schema = "input, repeats",
+             .forms = {"onnx.Tile"},
+             .growth = Growth::Sizes,
+             .kernel = tile});
   table.add({.name = "onnx.Squeeze",
              .schema = "data, axes=None",
              .forms = {"onnx.Squeeze"},

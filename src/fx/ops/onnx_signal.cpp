@@ -111,15 +111,18 @@ void add_onnx_signal_operators(OperatorTable& table) {
   table.add({.name = "onnx.DFT",
              .schema = "input, dft_length=None, axis=None, inverse=0, onesided=0",
              .forms = {"onnx.DFT"},
+             .growth = Growth::Sizes,
              .kernel = dft});
   table.add({.name = "onnx.STFT",
              .schema = "signal, frame_step, window=None, frame_length=None, onesided=1",
              .forms = {"onnx.STFT"},
+             .growth = Growth::Sizes,
              .kernel = stft});
   table.add({.name = "onnx.MelWeightMatrix",
              .schema = "num_mel_bins, dft_length, sample_rate, lower_edge_hertz, "
                        "upper_edge_hertz, output_datatype=1",
              .forms = {"onnx.MelWeightMatrix"},
+             .growth = Growth::Sizes,
              .kernel = mel_weight_matrix});
 }
 

@@ -43,6 +43,7 @@ void add_padding_operators(OperatorTable& table) {
                          pad_module("torch.nn.ReplicationPad3d", "replicate", 3)},
              .keeps_rank = true,
              .elements = Elements::OfOperands,
+             .growth = Growth::Sizes,
              .kernel = pad});
 }
 

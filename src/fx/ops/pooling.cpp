@@ -154,7 +154,6 @@ void add_max_pools(OperatorTable& table) {
              .forms = {"torch.max_pool1d", "torch.nn.functional.max_pool1d",
                        with_indices("torch.nn.functional.max_pool1d_with_indices")},
              .modules = {max_pool_module("torch.nn.MaxPool1d")},
-             .elements = Elements::OfOperands,
              .kernel = [](const Args& a) {
                return max_pool<1>(a, at::max_pool1d, at::max_pool1d_with_indices);
              }});
@@ -163,7 +162,6 @@ void add_max_pools(OperatorTable& table) {
              .forms = {"torch.max_pool2d", "torch.nn.functional.max_pool2d",
                        with_indices("torch.nn.functional.max_pool2d_with_indices")},
              .modules = {max_pool_module("torch.nn.MaxPool2d")},
-             .elements = Elements::OfOperands,
              .kernel = [](const Args& a) {
                return max_pool<2>(a, at::max_pool2d, at::max_pool2d_with_indices);
              }});
@@ -172,7 +170,6 @@ void add_max_pools(OperatorTable& table) {
              .forms = {"torch.max_pool3d", "torch.nn.functional.max_pool3d",
                        with_indices("torch.nn.functional.max_pool3d_with_indices")},
              .modules = {max_pool_module("torch.nn.MaxPool3d")},
-             .elements = Elements::OfOperands,
              .kernel = [](const Args& a) {
                return max_pool<3>(a, at::max_pool3d, at::max_pool3d_with_indices);
              }});
@@ -183,16 +180,19 @@ void add_max_unpools(OperatorTable& table) {
              .schema = kMaxUnpool,
              .forms = {"torch.nn.functional.max_unpool1d"},
              .modules = {unpool_module("torch.nn.MaxUnpool1d")},
+             .growth = Growth::Sizes,
              .kernel = max_unpool<1>});
   table.add({.name = "max_unpool2d",
              .schema = kMaxUnpool,
              .forms = {"torch.nn.functional.max_unpool2d"},
              .modules = {unpool_module("torch.nn.MaxUnpool2d")},
+             .growth = Growth::Sizes,
              .kernel = max_unpool<2>});
   table.add({.name = "max_unpool3d",
              .schema = kMaxUnpool,
              .forms = {"torch.nn.functional.max_unpool3d"},
              .modules = {unpool_module("torch.nn.MaxUnpool3d")},
+             .growth = Growth::Sizes,
              .kernel = max_unpool<3>});
 }
 
@@ -248,6 +248,7 @@ void add_adaptive_pools(OperatorTable& table) {
              .modules = {{.type = "torch.nn.AdaptiveAvgPool1d", .constructor = "output_size"}},
              .keeps_rank = true,
              .elements = Elements::OfOperands,
+             .growth = Growth::Sizes,
              .kernel = [](const Args& a) -> Value {
                return at::adaptive_avg_pool1d(a.tensor("input"), adaptive_size<1>(a));
              }});
@@ -257,6 +258,7 @@ void add_adaptive_pools(OperatorTable& table) {
              .modules = {{.type = "torch.nn.AdaptiveAvgPool2d", .constructor = "output_size"}},
              .keeps_rank = true,
              .elements = Elements::OfOperands,
+             .growth = Growth::Sizes,
              .kernel = [](const Args& a) -> Value {
                return at::adaptive_avg_pool2d(a.tensor("input"), adaptive_size<2>(a));
              }});
@@ -266,6 +268,7 @@ void add_adaptive_pools(OperatorTable& table) {
              .modules = {{.type = "torch.nn.AdaptiveAvgPool3d", .constructor = "output_size"}},
              .keeps_rank = true,
              .elements = Elements::OfOperands,
+             .growth = Growth::Sizes,
              .kernel = [](const Args& a) -> Value {
                return at::adaptive_avg_pool3d(a.tensor("input"), adaptive_size<3>(a));
              }});
@@ -275,18 +278,21 @@ void add_adaptive_pools(OperatorTable& table) {
        .forms = {"torch.nn.functional.adaptive_max_pool1d",
                  {"torch.adaptive_max_pool1d", "input, output_size", {{"return_indices", true}}}},
        .modules = {adaptive_max_module("torch.nn.AdaptiveMaxPool1d")},
+       .growth = Growth::Sizes,
        .kernel = [](const Args& a) { return adaptive_max_pool<1>(a, at::adaptive_max_pool1d); }});
   table.add(
       {.name = "adaptive_max_pool2d",
        .schema = "input, output_size, return_indices=False",
        .forms = {"torch.nn.functional.adaptive_max_pool2d"},
        .modules = {adaptive_max_module("torch.nn.AdaptiveMaxPool2d")},
+       .growth = Growth::Sizes,
        .kernel = [](const Args& a) { return adaptive_max_pool<2>(a, at::adaptive_max_pool2d); }});
   table.add(
       {.name = "adaptive_max_pool3d",
        .schema = "input, output_size, return_indices=False",
        .forms = {"torch.nn.functional.adaptive_max_pool3d"},
        .modules = {adaptive_max_module("torch.nn.AdaptiveMaxPool3d")},
+       .growth = Growth::Sizes,
        .kernel = [](const Args& a) { return adaptive_max_pool<3>(a, at::adaptive_max_pool3d); }});
 }
 

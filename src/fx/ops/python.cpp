@@ -211,6 +211,7 @@ void add_constructors(OperatorTable& table) {
   table.add({.name = "index",
              .schema = "input",
              .forms = {"operator.index"},
+             .growth = Growth::Lookup,
              .kernel = [](const Args& a) -> Value { return a.integer("input"); }});
   table.add({.name = "tuple",
              .schema = "input=()",
@@ -222,8 +223,11 @@ void add_constructors(OperatorTable& table) {
              .forms = {"list"},
              .view = true,
              .kernel = [](const Args& a) -> Value { return List(elements(a["input"])); }});
-  table.add(
-      {.name = "range", .schema = "start, stop=None, step=1", .forms = {"range"}, .kernel = range});
+  table.add({.name = "range",
+             .schema = "start, stop=None, step=1",
+             .forms = {"range"},
+             .growth = Growth::Sizes,
+             .kernel = range});
 }
 
 void add_builtins(OperatorTable& table) {

@@ -245,12 +245,14 @@ void add_layers(OperatorTable& table) {
              .forms = {{"torch.lstm", kTorchLayers, {{"nested_state", false}}}},
              .modules = {layers_module<4>("torch.nn.LSTM", extended(kLayersModule, "proj_size=0"))},
              .random = true,
+             .growth = Growth::Product,
              .kernel = lstm});
   table.add({.name = "gru",
              .schema = kLayers,
              .forms = {{"torch.gru", kTorchLayers}},
              .modules = {layers_module<3>("torch.nn.GRU", kLayersModule)},
              .random = true,
+             .growth = Growth::Product,
              .kernel = [](const Args& a) {
                return single_state(a, [](const auto&... x) { return at::gru(x...); });
              }});
@@ -261,6 +263,7 @@ void add_layers(OperatorTable& table) {
              .modules = {layers_module<1>("torch.nn.RNN",
                                           extended(kLayersModule, "*, nonlinearity='tanh'"))},
              .random = true,
+             .growth = Growth::Product,
              .kernel = [](const Args& a) {
                return single_state(a, [relu = uses_relu(a)](const auto&... x) {
                  return relu ? at::rnn_relu(x...) : at::rnn_tanh(x...);
@@ -273,11 +276,13 @@ void add_cells(OperatorTable& table) {
              .schema = kCell,
              .forms = {"torch.lstm_cell"},
              .modules = {cell_module<4>("torch.nn.LSTMCell", "input_size, hidden_size, bias=True")},
+             .growth = Growth::Product,
              .kernel = lstm_cell});
   table.add({.name = "gru_cell",
              .schema = kCell,
              .forms = {"torch.gru_cell"},
              .modules = {cell_module<3>("torch.nn.GRUCell", "input_size, hidden_size, bias=True")},
+             .growth = Growth::Product,
              .kernel = gru_cell});
   table.add({.name = "rnn_cell",
              .schema = extended(kCell, "nonlinearity='tanh'"),
@@ -286,6 +291,7 @@ void add_cells(OperatorTable& table) {
              .modules = {cell_module<1>("torch.nn.RNNCell",
                                         "input_size, hidden_size, bias=True, "
                                         "nonlinearity='tanh'")},
+             .growth = Growth::Product,
              .kernel = rnn_cell});
 }
 

@@ -187,14 +187,17 @@ void add_resize_operators(OperatorTable& table) {
                          {.type = "torch.nn.UpsamplingBilinear2d",
                           .constructor = fixed_mode,
                           .preset = {{"mode", "bilinear"}, {"align_corners", true}}}},
+             .growth = Growth::Sizes,
              .kernel = interpolate});
   table.add({.name = "grid_sample",
              .schema = "input, grid, mode='bilinear', padding_mode='zeros', align_corners=None",
              .forms = {"torch.nn.functional.grid_sample"},
+             .growth = Growth::Product,
              .kernel = grid_sample});
   table.add({.name = "affine_grid",
              .schema = "theta, size, align_corners=None",
              .forms = {"torch.nn.functional.affine_grid"},
+             .growth = Growth::Sizes,
              .kernel = affine_grid});
   add_shuffles(table);
 }

@@ -202,12 +202,14 @@ void add_diagonals(OperatorTable& table) {
   table.add({.name = "diag",
              .schema = "input, diagonal=0",
              .forms = {"torch.diag", "Tensor.diag"},
+             .growth = Growth::Product,
              .kernel = [](const Args& a) -> Value {
                return at::diag(a.tensor("input"), a.integer("diagonal"));
              }});
   table.add({.name = "diag_embed",
              .schema = "input, offset=0, dim1=-2, dim2=-1",
              .forms = {"torch.diag_embed", "Tensor.diag_embed"},
+             .growth = Growth::Product,
              .kernel = [](const Args& a) -> Value {
                return at::diag_embed(a.tensor("input"), a.integer("offset"), a.integer("dim1"),
                                      a.integer("dim2"));

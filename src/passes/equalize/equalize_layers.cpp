@@ -79,8 +79,6 @@ at::Tensor factors(const ScaledLayer& first, const ScaledLayer& second) {
 
 double largest_change(const at::Tensor& factor) { return factor.log().abs().max().item<double>(); }
 
-bool is_finite(const at::Tensor& tensor) { return at::isfinite(tensor).all().item<bool>(); }
-
 class Equalizer {
  public:
   explicit Equalizer(Rewriter& rewriter) : rewriter_(rewriter) {}
@@ -104,10 +102,8 @@ class Equalizer {
  private:
   /// Whether no weight or bias becomes larger than its type can tell: float16 ends at 65504.
   bool fits_types() const {
-    return std::all_of(layers_.begin(), layers_.end(), [](const auto& item) {
-      const Layer scaled = item.second.result();
-      return is_finite(scaled.weight) && (!scaled.bias.defined() || is_finite(scaled.bias));
-    });
+    return std::all_of(layers_.begin(), layers_.end(),
+                       [](const auto& item) { return item.second.result().is_finite(); });
   }
 
   ScaledLayer& layer_of(const NodeView* view) {
@@ -132,13 +128,6 @@ class Equalizer {
       consider({&match["first"], &match["second"], &match["between"]});
   }
 
-  /// Whether nobody else calls the layer or has its weight.
-  bool can_scale(const NodeView& view) const {
-    const fx::Value& weight = view.arg("weight");
-    return owns_module(view, rewriter_) && weight.is_tensor() &&
-           rewriter_.index().readers_of(weight.tensor()) == 1;
-  }
-
   /// Whether the activation reads the layer, and cuts at 0 if it cuts.
   bool is_homogeneous(const NodeView& activation, const NodeView& layer) const {
     if (!reads(activation, *layer.node)) return false;
@@ -153,7 +142,7 @@ class Equalizer {
     };
     if (is_written(pair.first) || is_written(pair.between)) return;
     if (pair.between && !is_homogeneous(*pair.between, *pair.first)) return;
-    if (!can_scale(*pair.first) || !can_scale(*pair.second)) return;
+    if (!owns_tensors(*pair.first, rewriter_) || !owns_tensors(*pair.second, rewriter_)) return;
     const std::optional<Layer> first = read_layer(*pair.first, rewriter_);
     const std::optional<Layer> second = read_layer(*pair.second, rewriter_);
     const bool same_axis = pair.first->is("linear") == pair.second->is("linear");

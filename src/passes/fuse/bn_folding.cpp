@@ -27,7 +27,8 @@ std::optional<ChannelAffine> read_batch_norm(const fx::Args& batch_norm) {
   if (const auto g = tensor_in(gamma)) factor = factor * *g;
   at::Tensor shift = -*mean * factor;
   if (const auto b = tensor_in(beta)) shift = shift + *b;
-  return ChannelAffine{factor, shift};
+  const bool trained = beta.is_tensor() && beta.tensor().requires_grad();
+  return ChannelAffine{factor, shift, trained};
 }
 
 WeightGrid scale_grid(const WeightGrid& grid, const at::Tensor& factor, int64_t lowest,

@@ -7,17 +7,22 @@
 namespace sparsebit::passes {
 namespace {
 
-/// A layer that gives what layer and step give together.
+/// A layer that gives what layer and step give together; null when its type cannot hold the
+/// numbers.
 fx::ModulePtr with_step_behind(const NodeView& view, const Layer& layer,
                                const ChannelAffine& affine) {
   const at::ScalarType type = layer.weight.scalar_type();
   Layer both = layer;
   both.weight = layer.weight.to(at::kDouble);
   both.weight = both.with_outputs_times(affine.factor).to(type);
-  both.bias = affine.shift;
-  if (layer.bias.defined()) both.bias = both.bias + layer.bias.to(at::kDouble) * affine.factor;
-  both.bias = both.bias.to(type, /*non_blocking=*/false, /*copy=*/true);
-  return make_layer(view, both);
+  both.bias_trained = layer.bias_trained || affine.trained;
+  const bool shifts = affine.trained || affine.shift.ne(0).any().item<bool>();
+  if (layer.bias.defined() || shifts) {
+    both.bias = affine.shift;
+    if (layer.bias.defined()) both.bias = both.bias + layer.bias.to(at::kDouble) * affine.factor;
+    both.bias = both.bias.to(type, /*non_blocking=*/false, /*copy=*/true);
+  }
+  return both.is_finite() ? make_layer(view, both) : nullptr;
 }
 
 }  // namespace
@@ -31,6 +36,7 @@ Replacements fold_behind(const NodeView& view, const Layer& layer, const NodeVie
                          const ChannelAffine& affine, Rewriter& rewriter) {
   if (!rewriter.may_replace(*step.node, *view.node)) return {};
   fx::ModulePtr together = with_step_behind(view, layer, affine);
+  if (!together) return {};
   if (owns_module(view, rewriter)) {
     set_layer(view, std::move(together), rewriter);
     return {{step.node, *view.node}};

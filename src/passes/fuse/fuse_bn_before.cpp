@@ -33,6 +33,7 @@ fx::ModulePtr with_bn_before(const NodeView& view, const Layer& layer, const Cha
   both.bias = shifts.grouped().sum({2, 3}).flatten();  // what each output gets of them
   if (layer.bias.defined()) both.bias = both.bias + layer.bias.to(at::kDouble);
   both.bias = both.bias.to(type);
+  both.bias_trained = layer.bias_trained || bn.trained;
   return make_layer(view, both);
 }
 

@@ -28,22 +28,24 @@ std::optional<at::Tensor> per_channel(const fx::Value& value, const NodeView& vi
 }
 
 /// What is done to each channel: multiplied, divided, or something added or taken away.
-ChannelAffine affine_of_step(const NodeView& step, const at::Tensor& operand) {
+/// @param trained  whether the operand is.
+ChannelAffine affine_of_step(const NodeView& step, const at::Tensor& operand, bool trained) {
   const at::Tensor ones = at::ones_like(operand), zeros = at::zeros_like(operand);
   if (step.is("mul")) return {operand, zeros};
   if (step.is("div")) return {operand.reciprocal(), zeros};
-  return {ones, step.is("sub") ? -operand : operand};
+  return {ones, step.is("sub") ? -operand : operand, trained};
 }
 
 Replacements fold_step(const Match& match, Rewriter& rewriter) {
   const NodeView &view = match["layer"], &step = match["step"];
   const std::optional<Layer> layer = read_layer(view, rewriter);
   const bool commutes = step.is("mul") || step.is("add");
-  if (!layer || (!commutes && !reads(step, *view.node))) return {};
-  const std::optional<at::Tensor> operand =
-      per_channel(other_operand(step, *view.node), view, *layer, rewriter);
+  if (!layer || !owns_tensors(view, rewriter) || (!commutes && !reads(step, *view.node))) return {};
+  const fx::Value& other = other_operand(step, *view.node);
+  const std::optional<at::Tensor> operand = per_channel(other, view, *layer, rewriter);
   if (!operand) return {};
-  const ChannelAffine affine = affine_of_step(step, *operand);
+  const at::Tensor* tensor = constant_tensor(other, rewriter);
+  const ChannelAffine affine = affine_of_step(step, *operand, tensor && tensor->requires_grad());
   const bool finite = at::isfinite(affine.factor + affine.shift).all().item<bool>();
   return finite ? fold_behind(view, *layer, step, affine, rewriter) : Replacements();
 }

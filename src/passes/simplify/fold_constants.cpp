@@ -1,8 +1,8 @@
 #include "passes/all_passes.h"
-#include "passes/simplify/result_size.h"
 #include "passes/values.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/fx/ops/result_size.h"
 
 #include <ATen/ATen.h>
 
@@ -19,7 +19,7 @@ using fx::Value;
 /// Results of more bytes than this are kept only if what they are made of is as large.
 constexpr size_t kSmall = size_t{1} << 20;
 /// Results that may have more elements than this are not computed to see how large they are.
-constexpr double kMostNumbers = 1 << 24;
+constexpr double kMostElements = 1 << 24;
 /// Weights that are integers in a file stay integers.
 constexpr const char* kDequantize = "onnx.DequantizeLinear";
 
@@ -79,7 +79,8 @@ class ConstantFolder {
       bytes = std::max(bytes, bytes_of(known->second.value));
     }
     const fx::OperatorCall call = with_known_values(*view.call);
-    if (most_numbers(call) > std::max(kMostNumbers, static_cast<double>(bytes)))
+    if (fx::most_elements(*call.op, call.args) >
+        std::max(kMostElements, static_cast<double>(bytes)))
       return std::nullopt;
     const std::optional<Value> value = evaluate(call);
     if (!value || bytes_of(*value) > bytes) return std::nullopt;

@@ -41,11 +41,18 @@ bool is_plain_variance(const NodeView& view) {
          view.arg("keepdim").to_bool() && by_count;
 }
 
+/// As exporters write rsqrt: 1 / sqrt(x).
+bool has_inverse(const Match& match, const Rewriter& rewriter) {
+  const bool divides = match.contains("inverse") && match["inverse"].is("div");
+  return !divides ||
+         (is_plain(match["inverse"]) && is_number(match["inverse"].arg("input"), 1, rewriter));
+}
+
 /// The eps of a layer norm over the last axis of x; nothing when the match is something else.
 std::optional<double> eps_of(const Match& match, const Rewriter& rewriter) {
   const fx::Value x = match.node("x");
   const std::optional<int64_t> size = last_size_of(x), rank = rank_of(x, rewriter);
-  const bool right = size && rank && has_square(match, rewriter) &&
+  const bool right = size && rank && has_square(match, rewriter) && has_inverse(match, rewriter) &&
                      is_over_last_axis(match["mean"], *rank) &&
                      is_over_last_axis(match["variance"], *rank);
   if (!right) return std::nullopt;
@@ -93,9 +100,12 @@ std::vector<Steps> variances() {
 std::vector<Steps> divisions() {
   PatternNode quotient = inner_step("normal", {"div"}, {"centred", "deviation"}, InputOrder::Exact);
   quotient.check = is_plain;
-  return {{inner_step("deviation", {"sqrt"}, {"stable"}, InputOrder::Exact), quotient},
-          {inner_step("deviation", {"rsqrt"}, {"stable"}, InputOrder::Exact),
-           inner_step("normal", {"mul"}, {"centred", "deviation"}, InputOrder::Any)}};
+  const PatternNode product =
+      inner_step("normal", {"mul"}, {"centred", "inverse"}, InputOrder::Any);
+  const PatternNode root = inner_step("deviation", {"sqrt"}, {"stable"}, InputOrder::Exact);
+  return {{root, quotient},
+          {inner_step("inverse", {"rsqrt"}, {"stable"}, InputOrder::Exact), product},
+          {root, inner_step("inverse", {"reciprocal", "div"}, {"deviation"}), product}};
 }
 
 Steps normal_steps(const Steps& variance, const Steps& division) {

@@ -41,7 +41,7 @@ Pass recognize_relu() {
           .stage = Stage::Simplify,
           .rules = {{Pattern({{.name = "relu", .operators = {"relu"}, .users = Users::Inside},
                               {.name = "step",
-                               .operators = {"clamp", "hardtanh", "minimum"},
+                               .operators = {"clamp", "hardtanh", "minimum", "relu6"},
                                .inputs = {"relu"},
                                .order = InputOrder::Subset}}),
                      of_relu_and_limit},

@@ -82,6 +82,14 @@ TEST(EqualizeLayers, LayersWithNothingBetweenThem) {
   EXPECT_LT(ratio_of_ranges(*module, "one.weight"), before);
 }
 
+TEST(EqualizeLayers, ABiasOfTwoLayersStaysOne) {
+  const auto module = model_of("%x = input()\n%a = self.one(%x)\n%b = self.two(%a)\nreturn %b",
+                               {{"one", nn::Linear(4, 4)}, {"two", nn::Linear(4, 4)}});
+  module->find_module("two")->add_parameter("bias", *module->find_tensor("one.bias"));
+  spread(*module);
+  EXPECT_TRUE(run_selected(*module, {"equalize_layers"}).changes.empty());
+}
+
 // A channel ten times as large would have a bias beyond float16's largest number, 65504.
 TEST(EqualizeLayers, NumbersThatTheTypeCannotHoldAreNotMade) {
   const auto module =

@@ -4,6 +4,7 @@
 #include "sparsebit/nn/layers.h"
 
 #include <ATen/ATen.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace sparsebit::passes::fuse_scale_test {
@@ -12,6 +13,7 @@ namespace {
 using test::model_of;
 using test::random_input;
 using test::run_and_compare;
+using testing::ElementsAre;
 
 struct ScaleCase {
   const char* step;
@@ -87,6 +89,55 @@ TEST(FuseScale, AConstantThatChangesTheShapeStays) {
   expect_case({"torch.mul(%a, %k)", {1, 6, 1, 1}, false}, nn::Conv2d(4, 6, 3),
               random_input({4, 8, 8}));
   expect_case({"torch.mul(%a, %k)", {6, 1, 1}, true}, nn::Conv2d(4, 6, 3), random_input({4, 8, 8}));
+}
+
+std::vector<std::string> parameters_of(const fx::GraphModule& module) {
+  std::vector<std::string> names;
+  for (const auto& item : module.named_parameters()) {
+    names.push_back(item.key() + (item.value().requires_grad() ? "" : " frozen"));
+  }
+  return names;
+}
+
+TEST(FuseScale, AFactorBringsNoBias) {
+  const auto module =
+      model_of("%x = input()\n%a = self.layer(%x)\n%y = torch.mul(%a, 2)\nreturn %y",
+               {{"layer", nn::Linear(4, 6, {{"bias", false}})}});
+  EXPECT_EQ(run_selected(*module, {"fuse_scale"}).changes.size(), 1u);
+  EXPECT_THAT(parameters_of(*module), ElementsAre("layer.weight"));
+}
+
+TEST(FuseScale, WhatIsTrainedStaysTrained) {
+  for (const bool trained : {true, false}) {
+    const auto module =
+        model_of(text_with("torch.add(%a, %k)"), {{"layer", nn::Linear(4, 6, {{"bias", false}})}});
+    at::Tensor weight = *module->find_tensor("layer.weight");
+    weight.requires_grad_(!trained);
+    module->add_parameter("k", at::randn({6}), fx::Grad::AsGiven);
+    at::Tensor k = *module->find_tensor("k");
+    k.requires_grad_(trained);
+    EXPECT_EQ(run_selected(*module, {"fuse_scale"}).changes.size(), 1u);
+    EXPECT_THAT(parameters_of(*module), trained ? ElementsAre("layer.weight frozen", "layer.bias")
+                                                : ElementsAre("layer.weight", "layer.bias frozen"));
+  }
+}
+
+// The head of a language model has the weight of its embedding.
+TEST(FuseScale, TiedWeightsStayTied) {
+  const auto module = model_of(
+      "%x = input()\n%e = self.embedding(%x)\n%a = self.head(%e)\n%y = torch.mul(%a, 0.5)\n"
+      "return %y",
+      {{"embedding", nn::Embedding(7, 4)}, {"head", nn::Linear(4, 7, {{"bias", false}})}});
+  module->find_module("head")->add_parameter("weight", *module->find_tensor("embedding.weight"));
+  EXPECT_TRUE(run_selected(*module, {"fuse_scale"}).changes.empty());
+}
+
+TEST(FuseScale, NumbersThatTheTypeCannotHoldAreNotMade) {
+  const auto module =
+      model_of("%x = input()\n%a = self.layer(%x)\n%y = torch.mul(%a, 1e37)\nreturn %y",
+               {{"layer", nn::Linear(1, 1)}});
+  module->set_tensor("layer.weight", at::full({1, 1}, 300.));
+  EXPECT_TRUE(run_selected(*module, {"fuse_scale"}).changes.empty());
 }
 
 TEST(FuseScale, WhatOthersUseOrIsNotFiniteStays) {

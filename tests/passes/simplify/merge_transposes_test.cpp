@@ -49,5 +49,15 @@ TEST(MergeTransposes, AListOfSizesIsNotOneSize) {
   EXPECT_NE(module->graph().find("t"), nullptr);
 }
 
+// A linear layer with one row takes an axis away, so the rank of its input says nothing.
+TEST(MergeTransposes, TheRankBehindALinearLayerOfOneRow) {
+  const auto module = test::model_of(
+      "%x = input()\n%w = self.w\n%r = torch.relu(%x)\n%l = torch.nn.functional.linear(%r, %w)\n"
+      "%a = torch.transpose(%l, 1, -1)\n%b = torch.transpose(%a, 0, 1)\nreturn %b",
+      {}, {{"w", at::ones({4})}});
+  module->graph().find("x")->set_tensor_info(fx::TensorInfo{{2, 3, 4}, at::kFloat});
+  test::run_and_compare(*module, {"merge_transposes"}, {test::random_input({2, 3, 4})});
+}
+
 }  // namespace
 }  // namespace sparsebit::passes::merge_transposes_test

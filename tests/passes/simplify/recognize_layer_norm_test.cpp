@@ -104,6 +104,21 @@ TEST(RecognizeLayerNorm, WithTorchVar) {
     EXPECT_THAT(simplified("recognize_layer_norm", text(how)), Not(HasSubstr("layer_norm"))) << how;
 }
 
+// As exporters write rsqrt.
+TEST(RecognizeLayerNorm, TimesOneByTheRoot) {
+  for (const char* inverse : {"torch.reciprocal(%s)", "torch.div(1.0, %s)"}) {
+    EXPECT_THAT(
+        simplified("recognize_layer_norm",
+                   std::string("%x = input()\n%m = torch.mean(%x, [-1], True)\n"
+                               "%d = torch.sub(%x, %m)\n%q = torch.mul(%d, %d)\n"
+                               "%v = torch.mean(%q, [-1], True)\n%e = torch.add(%v, 1e-05)\n"
+                               "%s = torch.sqrt(%e)\n%i = ") +
+                       inverse + "\n%n = torch.mul(%d, %i)\nreturn %n"),
+        HasSubstr("layer_norm(%x, [4], None, None, 1e-05)"))
+        << inverse;
+  }
+}
+
 TEST(RecognizeLayerNorm, AnotherPowerIsNoSquare) {
   EXPECT_THAT(simplified("recognize_layer_norm", R"(
       %x = input()

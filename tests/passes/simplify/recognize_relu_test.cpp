@@ -48,8 +48,8 @@ TEST(RecognizeRelu, AReluAndALimit) {
         "%x = input()\n%s = self.six\n%a = torch.relu(%x)\n%y = " + step + "\nreturn (%y, %s)", {},
         kNumbers);
   };
-  for (const char* step :
-       {"torch.clamp(%a, 0, 6)", "torch.clamp(%a, max=6)", "torch.minimum(%a, %s)"})
+  for (const char* step : {"torch.clamp(%a, 0, 6)", "torch.clamp(%a, max=6)",
+                           "torch.minimum(%a, %s)", "torch.nn.functional.relu6(%a)"})
     EXPECT_EQ(chain(step),
               "%x = input()\n%s = self.six\n%relu6 = torch.nn.functional.relu6(%x)\n"
               "return (%relu6, %s)\n")
@@ -57,6 +57,16 @@ TEST(RecognizeRelu, AReluAndALimit) {
   EXPECT_EQ(chain("torch.clamp(%a, -1, 4)"),
             "%x = input()\n%s = self.six\n%clamp = torch.clamp(%x, 0.0, 4.0)\n"
             "return (%clamp, %s)\n");
+}
+
+// float32 and a float64 bound with an axis make float64.
+TEST(RecognizeRelu, ABoundThatChangesTheTypeStays) {
+  const test::Tensors zero = {{"z", at::zeros({1}, at::kDouble)}};
+  for (const char* step : {"torch.maximum(%x, %z)", "torch.clamp(%x, %z)"}) {
+    const std::string text =
+        std::string("%x = input()\n%z = self.z\n%y = ") + step + "\nreturn %y\n";
+    EXPECT_EQ(simplified("recognize_relu", text, {}, zero), text);
+  }
 }
 
 TEST(RecognizeRelu, IntegersStay) {

@@ -28,5 +28,20 @@ TEST(RecognizeSilu, IntegersStay) {
               Not(HasSubstr("silu")));
 }
 
+// Without recorded types, what follows from the steps before has to be true.
+TEST(RecognizeSilu, WhatMayBeIntegersStays) {
+  for (const char* number : {"torch.nn.functional.linear(%x, %w)", "operator.getitem(%p, 1)"}) {
+    const std::string text = std::string(
+                                 "%x = input()\n%w = self.w\n%e = torch.nn.functional.elu(%w)\n"
+                                 "%p = torch.nn.functional.max_pool2d_with_indices(%e, 2)\n%a = ") +
+                             number +
+                             "\n%s = torch.sigmoid(%a)\n%y = torch.mul(%a, %s)\nreturn %y\n";
+    const bool integers = std::string(number).find("linear") != std::string::npos;
+    const at::Tensor w = integers ? at::ones({4, 4}, at::kLong) : at::ones({1, 4, 4});
+    const auto module = test::model_of(text, {}, {{"w", w}});
+    EXPECT_TRUE(run_selected(*module, {"recognize_silu"}).changes.empty()) << number;
+  }
+}
+
 }  // namespace
 }  // namespace sparsebit::passes::recognize_silu_test

@@ -73,6 +73,14 @@ enum class Elements {
   Floating,    ///< the same, and other operands are refused
 };
 
+/// How many elements a result may have.
+enum class Growth {
+  None,     ///< what the tensors given have, taken together or broadcast
+  Lookup,   ///< a row of one tensor for each element of the other: embedding
+  Product,  ///< an element for each combination of elements of the tensors given: outer, einsum
+  Sizes,    ///< what numbers among the arguments say: ones, repeat, pad
+};
+
 /// One operator of the vocabulary and all the ways to write it.
 struct Operator {
   std::string name;    ///< canonical: "conv2d", "add"; what other layers register facts under
@@ -83,8 +91,9 @@ struct Operator {
   bool view = false;    ///< the result may share memory with an input
   bool random = false;  ///< draws random numbers, be it only while training
   Effect effect = Effect::None;
-  bool keeps_rank = false;  ///< the result has as many axes as the first input
-  Elements elements = Elements::Unknown;
+  bool keeps_rank = false;                ///< the result has as many axes as the first input
+  Elements elements = Elements::Unknown;  ///< only for operators that give one tensor
+  Growth growth = Growth::None;
   Kernel kernel = {};
 };
 

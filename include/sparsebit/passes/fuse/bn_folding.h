@@ -11,8 +11,9 @@ namespace sparsebit::passes {
 
 /// What a batch norm with fixed statistics does to each channel: x * factor + shift. In float64.
 struct ChannelAffine {
-  at::Tensor factor;  ///< gamma / sqrt(variance + eps)
-  at::Tensor shift;   ///< beta - mean * factor
+  at::Tensor factor;     ///< gamma / sqrt(variance + eps)
+  at::Tensor shift;      ///< beta - mean * factor
+  bool trained = false;  ///< the shift has a part that is trained
 };
 
 /// Reads a call of batch_norm. Nothing when it normalizes by the statistics of the batch.
