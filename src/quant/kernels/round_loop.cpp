@@ -1,7 +1,6 @@
 #include "quant/kernels/round_loop.h"
 
-// One copy of each loop per instruction set; the first call chooses.
-#define SPARSEBIT_FOR_EACH_CPU __attribute__((target_clones("avx512f", "avx2", "default")))
+#include "quant/kernels/for_each_cpu.h"
 
 namespace sparsebit::quant {
 namespace {
@@ -31,6 +30,25 @@ void round_channels(const float* x, float* out, int64_t count, const float* scal
                     const float* high) {
   for (int64_t i = 0; i < count; ++i)
     out[i] = rounded(clamped(x[i] / scale[i], low[i], high[i])) * scale[i];
+}
+
+SPARSEBIT_FOR_EACH_CPU
+double squared_error(const float* x, int64_t count, const Grid& grid) {
+  constexpr int64_t kLanes = 16;  // sums side by side, so that they are a vector
+  const float scale = grid.scale, low = grid.low, high = grid.high;
+  const auto error = [&](float number) {
+    const float off = number - rounded(clamped(number / scale, low, high)) * scale;
+    return static_cast<double>(off) * off;
+  };
+  double sums[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int64_t k = 0; k < kLanes; ++k) sums[k] += error(x[i + k]);
+  }
+  double sum = 0;
+  for (; i < count; ++i) sum += error(x[i]);
+  for (const double part : sums) sum += part;
+  return sum;
 }
 
 SPARSEBIT_FOR_EACH_CPU

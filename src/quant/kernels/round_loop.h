@@ -20,6 +20,9 @@ void round_row(const float* x, float* out, int64_t count, const Grid& grid);
 void round_channels(const float* x, float* out, int64_t count, const float* scale, const float* low,
                     const float* high);
 
+/// The sum of squares of what round_row() changes.
+double squared_error(const float* x, int64_t count, const Grid& grid);
+
 /// Gradients of what round_row() computes.
 struct RowGradient {
   double scale = 0;

@@ -2,6 +2,7 @@
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/near_match.h"
+#include "sparsebit/quant/observers/observer.h"
 
 #include <algorithm>
 #include <cctype>
@@ -67,9 +68,7 @@ std::string quantizer_type(const Yaml& value) {
   return one_of(value, {"uniform", "dorefa", "lsq", "lsq+", "pact", "adaround"});
 }
 
-std::string observer_type(const Yaml& value) {
-  return one_of(value, {"minmax", "mse", "percentile", "moving_average", "kl_histogram", "aciq"});
-}
+std::string observer_type(const Yaml& value) { return one_of(value, observers().names()); }
 
 std::vector<TensorKey> make_keys() {
   constexpr bool kYes = true, kNo = false;

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "sparsebit/core/registry.h"
+#include "sparsebit/quant/spec/qconfig.h"
+#include "sparsebit/quant/spec/qparams.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <memory>
+
+namespace sparsebit::quant {
+
+/// Between which values a tensor is quantized: float32 of the shape of its scales.
+struct ValueRange {
+  at::Tensor low;
+  at::Tensor high;
+};
+
+/// Statistics of one tensor, gathered over calibration batches and reduced to a range.
+///
+/// Life cycle: construct, observe() once per batch, range(). An observer keeps numbers, not
+/// batches: its memory does not grow with their number. What it finds depends on neither the order
+/// nor the size of the batches, except for `moving_average`, which is made of the order.
+class Observer {
+ public:
+  explicit Observer(QuantSpec spec) : spec_(spec) {}
+  virtual ~Observer() = default;
+
+  const QuantSpec& spec() const { return spec_; }
+
+  /// Adds one tensor. Batches may be of different sizes, and an empty one changes nothing. Throws
+  /// InvalidArgument for numbers that are not finite and for another number of channels.
+  void observe(const at::Tensor& x);
+  bool has_seen() const { return has_seen_; }
+
+  /// Adds what `other` saw, as if this observer had seen it after its own. Throws InvalidArgument
+  /// when the two are of different types or settings.
+  void merge(const Observer& other);
+
+  /// Throws InvalidArgument when nothing was seen.
+  ValueRange range() const;
+  QParams qparams() const;
+
+ protected:
+  /// Everything that shares a scale in a row: [scales, elements], float32, contiguous.
+  at::Tensor rows_of(const at::Tensor& x) const;
+  /// Throws unless `bounds`, which were found in x, are finite; NaN among numbers makes them NaN.
+  static void check_finite(const at::Tensor& x, const at::Tensor& bounds);
+  /// Numbers for each scale in the shape of the scales.
+  at::Tensor shaped(const at::Tensor& per_scale) const;
+
+ private:
+  virtual void add(const at::Tensor& x) = 0;            // float32, not empty
+  virtual void add_seen_by(const Observer& other) = 0;  // of the same type
+  virtual ValueRange found() const = 0;
+
+  QuantSpec spec_;
+  std::vector<int64_t> scales_;  // their shape, known when something was seen
+  bool has_seen_ = false;
+};
+
+using ObserverFactory =
+    std::function<std::unique_ptr<Observer>(const QuantSpec&, const ObserverConfig&)>;
+
+/// By `OBSERVER.TYPE`, in small letters. Add your own before the first config is read.
+Registry<ObserverFactory>& observers();
+
+std::unique_ptr<Observer> make_observer(const QuantSpec& spec, const ObserverConfig& config);
+
+}  // namespace sparsebit::quant

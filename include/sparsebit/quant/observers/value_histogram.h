@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+namespace sparsebit::quant {
+
+/// How often which numbers occur, in bins that are fixed before the first number is seen: all
+/// floats with the same sign, exponent and first bits of the mantissa. So the counts depend on
+/// neither the order nor the size of batches, two histograms are merged by adding, and the bins are
+/// narrow wherever the numbers are, be they 1e-6 or 1e6.
+///
+/// Takes memory for the bins that are in use; the system gives pages when they are touched.
+class ValueHistogram {
+ public:
+  /// @param mantissa_bits  4 to 12. A bin is 2^-mantissa_bits of its numbers wide.
+  explicit ValueHistogram(int mantissa_bits = kFine);
+  ValueHistogram(const ValueHistogram& other);
+  ValueHistogram(ValueHistogram&&) = default;
+  ValueHistogram& operator=(ValueHistogram&&) = default;
+
+  static constexpr int kFine = 10;   ///< bins of 0.1 %
+  static constexpr int kCoarse = 6;  ///< bins of 1.6 %, where there are many histograms
+
+  void add(const float* numbers, int64_t count);
+  void merge(const ValueHistogram& other);  ///< of as many mantissa bits
+
+  int64_t count() const { return count_; }
+  /// NaN and infinities seen so far.
+  int64_t not_finite() const;
+  /// The smallest and largest number themselves. Nothing must have been not finite.
+  float low() const { return low_; }
+  float high() const { return high_; }
+
+  /// Numbers from `low` to `high`, spread evenly as far as this knows.
+  struct Bin {
+    double low, high;
+    int64_t count;
+
+    double middle() const { return (low + high) / 2; }
+  };
+  /// Those that are not empty, in ascending order, cut at low() and high().
+  std::vector<Bin> bins() const;
+
+ private:
+  struct Free {
+    void operator()(int64_t* memory) const { std::free(memory); }
+  };
+  size_t size() const { return size_t{1} << (9 + mantissa_bits_); }  // sign and exponent: 9 bits
+
+  int mantissa_bits_;
+  std::unique_ptr<int64_t[], Free> counts_;
+  int64_t count_ = 0;
+  float low_ = 0, high_ = 0;
+};
+
+}  // namespace sparsebit::quant

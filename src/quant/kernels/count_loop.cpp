@@ -1,0 +1,46 @@
+#include "quant/kernels/count_loop.h"
+
+#include "quant/kernels/for_each_cpu.h"
+
+#include <bit>
+
+namespace sparsebit::quant {
+
+SPARSEBIT_FOR_EACH_CPU
+std::pair<float, float> bounds_of(const float* numbers, int64_t count) {
+  constexpr int64_t kLanes = 16;
+  float low[kLanes], high[kLanes];
+  for (int64_t k = 0; k < kLanes; ++k) low[k] = high[k] = numbers[0];
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int64_t k = 0; k < kLanes; ++k) {
+      const float number = numbers[i + k];
+      low[k] = number < low[k] ? number : low[k];
+      high[k] = number > high[k] ? number : high[k];
+    }
+  }
+  for (; i < count; ++i) {
+    low[0] = numbers[i] < low[0] ? numbers[i] : low[0];
+    high[0] = numbers[i] > high[0] ? numbers[i] : high[0];
+  }
+  for (int64_t k = 1; k < kLanes; ++k) {
+    low[0] = low[k] < low[0] ? low[k] : low[0];
+    high[0] = high[k] > high[0] ? high[k] : high[0];
+  }
+  return {low[0], high[0]};
+}
+
+void count_numbers(const float* numbers, int64_t count, int shift, int64_t* counts) {
+  // Numbers after a relu are 0 in long runs; counting a run at once does not wait for each
+  // increment of the same counter.
+  int64_t i = 0;
+  while (i < count) {
+    const uint32_t key = std::bit_cast<uint32_t>(numbers[i]) >> shift;
+    int64_t run = 1;
+    while (i + run < count && std::bit_cast<uint32_t>(numbers[i + run]) >> shift == key) ++run;
+    counts[key] += run;
+    i += run;
+  }
+}
+
+}  // namespace sparsebit::quant

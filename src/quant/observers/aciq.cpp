@@ -1,0 +1,105 @@
+#include "quant/observers/all_observers.h"
+#include "quant/observers/distribution_observer.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+namespace sparsebit::quant {
+namespace {
+
+// Where to cut, as a multiple of the spread, by bits: the published tables (Banner et al., 2019).
+// "Half" is for numbers that are never negative, which have a bit more for themselves.
+constexpr std::array kGauss = {0., 1.24, 1.71, 2.15, 2.55, 2.93, 3.28, 3.61, 3.92};
+constexpr std::array kGaussHalf = {0., 1.71, 2.15, 2.55, 2.93, 3.28, 3.61, 3.92, 4.2};
+constexpr std::array kLaplace = {1.05, 1.86, 2.83, 3.89, 5.03, 6.2, 7.41, 8.64, 9.89};
+constexpr std::array kLaplaceHalf = {1.86, 2.83, 3.89, 5.02, 6.2, 7.41, 8.64, 9.89, 11.16};
+
+/// How fast the error of cutting at `alpha` falls as alpha grows, for a spread of 1.
+double gain(Distribution distribution, double alpha) {
+  if (distribution == Distribution::Laplace) return 2 * std::exp(-alpha);
+  const double density = std::exp(-alpha * alpha / 2) / std::sqrt(2 * std::numbers::pi);
+  return 4 * (density - alpha * std::erfc(alpha / std::numbers::sqrt2) / 2);
+}
+
+/// Beyond the tables: where the error of cutting falls as fast as that of rounding,
+/// alpha^2 / (3 * 4^bits), grows.
+double best_cut(Distribution distribution, int bits) {
+  double low = 0, high = 64;
+  for (int i = 0; i < 100; ++i) {
+    const double alpha = (low + high) / 2;
+    const double loss = 2 * alpha / (3 * std::pow(4., bits));
+    (gain(distribution, alpha) > loss ? low : high) = alpha;
+  }
+  return low;
+}
+
+double cut_for(Distribution distribution, int bits, bool half) {
+  const auto& table = distribution == Distribution::Gauss ? (half ? kGaussHalf : kGauss)
+                                                          : (half ? kLaplaceHalf : kLaplace);
+  const auto index = static_cast<size_t>(bits);
+  return index < table.size() ? table[index] : best_cut(distribution, bits + (half ? 1 : 0));
+}
+
+/// The largest of n numbers of a bell curve is about sqrt(2 ln n) times as far out as its spread.
+double gauss_spread(double low, double high, double count) {
+  constexpr double kHalfWidth = 0.5 * 0.35;
+  const double k = kHalfWidth * (1 + std::sqrt(std::numbers::pi * std::log(4.)));
+  return (high - low) * k / std::sqrt(2 * std::log(std::max(count, 2.)));
+}
+
+class Aciq : public DistributionObserver {
+ public:
+  Aciq(const QuantSpec& spec, Distribution distribution)
+      : DistributionObserver(spec), distribution_(distribution) {}
+
+ private:
+  Bounds bounds_of(std::span<const float> numbers) const override {
+    const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
+    if (distribution_ == Distribution::Gauss) return cut_at(*low, *high, 0);
+    const double count = static_cast<double>(numbers.size());
+    const double mean = std::accumulate(numbers.begin(), numbers.end(), 0.) / count;
+    const double spread =
+        std::accumulate(numbers.begin(), numbers.end(), 0.,
+                        [&](double sum, float x) { return sum + std::abs(x - mean); }) /
+        count;
+    return cut_at(*low, *high, spread);
+  }
+
+  Bounds bounds_of(const ValueHistogram& histogram) const override {
+    if (distribution_ == Distribution::Gauss) return cut_at(histogram.low(), histogram.high(), 0);
+    const std::vector<ValueHistogram::Bin> bins = histogram.bins();
+    const double count = static_cast<double>(histogram.count());
+    const auto mean_of = [&](const auto& value) {
+      double sum = 0;
+      for (const ValueHistogram::Bin& bin : bins)
+        sum += static_cast<double>(bin.count) * value(bin.middle());
+      return sum / count;
+    };
+    const double mean = mean_of([](double x) { return x; });
+    return cut_at(histogram.low(), histogram.high(),
+                  mean_of([&](double x) { return std::abs(x - mean); }));
+  }
+
+  /// @param laplace_spread  the mean distance from the mean
+  Bounds cut_at(double low, double high, double laplace_spread) const {
+    const bool half = !spec().is_symmetric() && low >= 0;
+    const double spread = distribution_ == Distribution::Gauss
+                              ? gauss_spread(low, high, elements_per_sample())
+                              : laplace_spread;
+    const double clip = cut_for(distribution_, spec().bits, half) * spread;
+    return {half ? 0 : -clip, clip};
+  }
+
+  Distribution distribution_;
+};
+
+}  // namespace
+
+ObserverPtr make_aciq(const QuantSpec& spec, const ObserverConfig& config) {
+  return std::make_unique<Aciq>(spec, config.distribution);
+}
+
+}  // namespace sparsebit::quant

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "sparsebit/quant/observers/observer.h"
+#include "sparsebit/quant/observers/value_histogram.h"
+
+#include <span>
+#include <vector>
+
+namespace sparsebit::quant {
+
+/// The range of one row.
+struct Bounds {
+  double low = 0;
+  double high = 0;
+};
+
+/// An observer that has to know how the numbers are distributed. Weights are there at once, so they
+/// are looked at themselves; of features histograms are kept.
+class DistributionObserver : public Observer {
+ public:
+  using Observer::Observer;
+
+ protected:
+  /// Elements of a row that one sample has; for weights all of them.
+  double elements_per_sample() const;
+
+ private:
+  virtual Bounds bounds_of(std::span<const float> numbers) const = 0;
+  virtual Bounds bounds_of(const ValueHistogram& histogram) const = 0;
+
+  void add(const at::Tensor& x) override;
+  void add_seen_by(const Observer& other) override;
+  ValueRange found() const override;
+
+  at::Tensor weight_;                       // by row
+  std::vector<ValueHistogram> histograms_;  // of features, by row
+  int64_t samples_ = 0;
+  int64_t elements_ = 0;  // of a row
+};
+
+}  // namespace sparsebit::quant

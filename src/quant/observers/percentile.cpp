@@ -1,0 +1,70 @@
+#include "quant/observers/all_observers.h"
+#include "quant/observers/distribution_observer.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sparsebit::quant {
+namespace {
+
+/// How many of `count` numbers are cut off: half to even, as Python rounds.
+int64_t cut(int64_t count, double alpha) {
+  return static_cast<int64_t>(std::nearbyint(static_cast<double>(count) * alpha));
+}
+
+/// The number that `rank` others are smaller than, if those of a bin are spread evenly.
+double number_at(const std::vector<ValueHistogram::Bin>& bins, int64_t rank) {
+  int64_t before = 0;
+  for (const ValueHistogram::Bin& bin : bins) {
+    if (rank < before + bin.count) {
+      const double part =
+          (static_cast<double>(rank - before) + 0.5) / static_cast<double>(bin.count);
+      return bin.low + (bin.high - bin.low) * part;
+    }
+    before += bin.count;
+  }
+  return bins.back().high;
+}
+
+/// Of the numbers above and below zero, a share of the outermost is cut off.
+class Percentile : public DistributionObserver {
+ public:
+  Percentile(const QuantSpec& spec, double alpha) : DistributionObserver(spec), alpha_(alpha) {}
+
+ private:
+  Bounds bounds_of(std::span<const float> numbers) const override {
+    std::vector<float> sorted(numbers.begin(), numbers.end());
+    std::sort(sorted.begin(), sorted.end());
+    const auto zero = std::lower_bound(sorted.begin(), sorted.end(), 0.f);
+    const int64_t negative = zero - sorted.begin(), positive = sorted.end() - zero;
+    Bounds bounds;
+    if (positive > 0) bounds.high = *(sorted.end() - 1 - cut(positive, alpha_));
+    if (negative > 0)
+      bounds.low = sorted[static_cast<size_t>(std::max<int64_t>(cut(negative, alpha_), 1) - 1)];
+    return bounds;
+  }
+
+  Bounds bounds_of(const ValueHistogram& histogram) const override {
+    const std::vector<ValueHistogram::Bin> bins = histogram.bins();
+    int64_t negative = 0;
+    for (const ValueHistogram::Bin& bin : bins) negative += bin.low < 0 ? bin.count : 0;
+    const int64_t positive = histogram.count() - negative;
+    const int64_t above = cut(positive, alpha_);
+    const int64_t below = std::max<int64_t>(cut(negative, alpha_), 1) - 1;
+    Bounds bounds;
+    if (positive > 0)
+      bounds.high = above == 0 ? histogram.high() : number_at(bins, histogram.count() - 1 - above);
+    if (negative > 0) bounds.low = below == 0 ? histogram.low() : number_at(bins, below);
+    return bounds;
+  }
+
+  double alpha_;
+};
+
+}  // namespace
+
+ObserverPtr make_percentile(const QuantSpec& spec, const ObserverConfig& config) {
+  return std::make_unique<Percentile>(spec, config.percentile_alpha);
+}
+
+}  // namespace sparsebit::quant
