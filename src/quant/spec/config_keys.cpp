@@ -3,6 +3,7 @@
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/near_match.h"
 #include "sparsebit/quant/observers/observer.h"
+#include "sparsebit/quant/quantizers/quantizer.h"
 
 #include <algorithm>
 #include <cctype>
@@ -65,7 +66,7 @@ QuantScheme scheme_of(const Yaml& value) {
 std::string quantizer_type(const Yaml& value) {
   const std::string word = lower_case(value.to_text());
   if (word == "lsq_plus" || word == "lsqplus") return "lsq+";
-  return one_of(value, {"uniform", "dorefa", "lsq", "lsq+", "pact", "adaround"});
+  return one_of(value, quantizers().names());
 }
 
 std::string observer_type(const Yaml& value) { return one_of(value, observers().names()); }

@@ -1,0 +1,91 @@
+#pragma once
+
+#include "sparsebit/core/registry.h"
+#include "sparsebit/fx/module.h"
+#include "sparsebit/quant/fake_quant.h"
+#include "sparsebit/quant/observers/observer.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace sparsebit::quant {
+
+/// Quantizes one value of a graph: a module that a node calls.
+///
+/// Life cycle: construct; observe() the value of each calibration batch; calibrate(); then
+/// set_enabled(true) makes forward() simulate integers. Until then a call gives back its input.
+/// `scale` and `zero_point` are buffers, or parameters where a method trains them, so that a state
+/// dict has them.
+class Quantizer : public fx::Module {
+ public:
+  /// @param type  what a printed graph calls it: "quant.Uniform".
+  /// @param observe_with  what makes the observer, if it is not the config's.
+  Quantizer(std::string type, const QuantSpec& spec, const TensorConfig& config,
+            ObserverFactory observe_with = make_observer);
+  Quantizer(const Quantizer& other);
+
+  const QuantSpec& spec() const { return spec_; }
+  const TensorConfig& config() const { return config_; }
+  /// Changes the bits; the scales stay what they are until it is calibrated again.
+  void set_bits(int bits);
+
+  /// Whether it quantizes: switched on, and not off for good.
+  bool is_enabled() const { return on_ && !is_off_for_good(); }
+  /// Throws InvalidArgument when it was never calibrated.
+  void set_enabled(bool on);
+  /// Never quantizes again. `why` is for those who ask.
+  void switch_off(std::string why);
+  bool is_off_for_good() const { return !why_off_.empty(); }
+  const std::string& why_off() const { return why_off_; }
+
+  /// Adds a batch to what the scales will be made of.
+  void observe(const at::Tensor& x);
+  /// Makes the scales of what was observed, and forgets that.
+  void calibrate();
+  bool is_calibrated() const { return calibrated_; }
+
+  virtual QParams qparams() const;
+  /// As if calibrate() had found this. For those who restore a saved model.
+  void set_qparams(const QParams& qparams);
+
+  fx::Value forward(const fx::Args& in) override;
+
+  /// `uint8 per-tensor-affine minmax`
+  std::string summary() const;
+
+ protected:
+  /// The simulation itself; calibrated.
+  virtual at::Tensor simulate(const at::Tensor& x) = 0;
+  /// What is observed of a value, if not the value itself.
+  virtual at::Tensor seen_as(const at::Tensor& x) { return x; }
+  /// The scales that follow from what was observed.
+  virtual QParams find_qparams() { return observer_->qparams(); }
+  /// Whether they are trained.
+  virtual bool trains_scale() const { return false; }
+  virtual bool trains_zero_point() const { return false; }
+
+  Observer& observer() { return *observer_; }
+  void set_spec(const QuantSpec& spec) { spec_ = spec; }
+
+ private:
+  void store(const std::string& name, const at::Tensor& tensor, bool trained);
+
+  QuantSpec spec_;
+  TensorConfig config_;
+  ObserverFactory observe_with_;
+  std::unique_ptr<Observer> observer_;
+  bool on_ = false;
+  bool calibrated_ = false;
+  std::string why_off_;
+};
+
+using QuantizerPtr = std::shared_ptr<Quantizer>;
+using QuantizerFactory = std::function<QuantizerPtr(const QuantSpec&, const TensorConfig&)>;
+
+/// By `QUANTIZER.TYPE`, in small letters. Add your own before the first config is read.
+Registry<QuantizerFactory>& quantizers();
+
+QuantizerPtr make_quantizer(const QuantSpec& spec, const TensorConfig& config);
+
+}  // namespace sparsebit::quant

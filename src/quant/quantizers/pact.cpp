@@ -1,0 +1,45 @@
+#include "quant/quantizers/all_quantizers.h"
+
+#include <ATen/ATen.h>
+
+namespace sparsebit::quant {
+namespace {
+
+/// Cuts at a limit that is trained: where x is larger, the limit gets the gradient. Signed values
+/// are cut at both ends.
+class Pact : public CloneableQuantizer<Pact> {
+ public:
+  Pact(const QuantSpec& spec, const TensorConfig& config)
+      : CloneableQuantizer("quant.Pact", spec, config) {
+    add_parameter("alpha", at::full({1}, config.quantizer.pact_alpha, at::kFloat));
+  }
+
+  QParams qparams() const override { return qparams_of_limit(); }
+
+ private:
+  QParams find_qparams() override { return qparams_of_limit(); }
+
+  at::Tensor simulate(const at::Tensor& x) override {
+    const at::Tensor alpha = *find_tensor("alpha");
+    const at::Tensor zero = at::zeros_like(alpha);
+    const at::Tensor cut = at::maximum(at::minimum(x, alpha), is_signed() ? -alpha : zero);
+    // Rounding has the gradient of nothing, also at the limit, where it would be clamped.
+    const at::Tensor rounded = fake_quant(cut.detach(), qparams_of_limit(), spec());
+    return cut + (rounded - cut).detach();
+  }
+
+  bool is_signed() const { return spec().qmin() < 0; }
+
+  QParams qparams_of_limit() const {
+    const at::Tensor alpha = find_tensor("alpha")->detach().abs().squeeze(0);
+    return qparams_from_range(is_signed() ? -alpha : at::zeros_like(alpha), alpha, spec());
+  }
+};
+
+}  // namespace
+
+QuantizerPtr make_pact(const QuantSpec& spec, const TensorConfig& config) {
+  return std::make_shared<Pact>(spec, config);
+}
+
+}  // namespace sparsebit::quant

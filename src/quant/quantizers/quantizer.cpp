@@ -1,0 +1,113 @@
+#include "sparsebit/quant/quantizers/quantizer.h"
+
+#include "quant/quantizers/all_quantizers.h"
+
+#include "sparsebit/core/error.h"
+
+#include <ATen/ATen.h>
+
+namespace sparsebit::quant {
+
+Quantizer::Quantizer(std::string type, const QuantSpec& spec, const TensorConfig& config,
+                     ObserverFactory observe_with)
+    : Module(std::move(type), "input"),
+      spec_(spec),
+      config_(config),
+      observe_with_(std::move(observe_with)),
+      observer_(observe_with_(spec, config.observer)) {
+  add_buffer("scale", at::ones({}));
+  add_buffer("zero_point", at::zeros({}));
+  if (config.quantizer.disable) switch_off("the config disables it");
+}
+
+/// What was observed is not copied: a copy starts anew.
+Quantizer::Quantizer(const Quantizer& other)
+    : Module(other),
+      spec_(other.spec_),
+      config_(other.config_),
+      observe_with_(other.observe_with_),
+      observer_(observe_with_(other.spec_, other.config_.observer)),
+      on_(other.on_),
+      calibrated_(other.calibrated_),
+      why_off_(other.why_off_) {}
+
+void Quantizer::set_bits(int bits) {
+  SPARSEBIT_CHECK(bits >= kLeastBits && bits <= kMostBits, InvalidArgument, "expected ", kLeastBits,
+                  " to ", kMostBits, " bits, found ", bits);
+  spec_.bits = bits;
+  config_.quantizer.bits = bits;
+  observer_ = observe_with_(spec_, config_.observer);
+}
+
+void Quantizer::set_enabled(bool on) {
+  SPARSEBIT_CHECK(!on || calibrated_ || is_off_for_good(), InvalidArgument,
+                  "it is not calibrated; run prepare_calibration(), data and calc_qparams() first");
+  on_ = on;
+}
+
+void Quantizer::switch_off(std::string why) {
+  if (!is_off_for_good()) why_off_ = std::move(why);
+}
+
+void Quantizer::observe(const at::Tensor& x) {
+  if (!is_off_for_good()) observer_->observe(seen_as(x.detach()));
+}
+
+void Quantizer::calibrate() {
+  if (is_off_for_good()) return;
+  set_qparams(find_qparams());
+  observer_ = observe_with_(spec_, config_.observer);
+}
+
+QParams Quantizer::qparams() const { return {*find_tensor("scale"), *find_tensor("zero_point")}; }
+
+void Quantizer::set_qparams(const QParams& qparams) {
+  store("scale", qparams.scale, trains_scale());
+  store("zero_point", qparams.zero_point, trains_zero_point());
+  calibrated_ = true;
+}
+
+/// A buffer becomes a parameter when it is to be trained.
+void Quantizer::store(const std::string& name, const at::Tensor& tensor, bool trained) {
+  std::unordered_set<std::string> others;
+  for (const fx::NamedTensors* tensors : {&own_parameters(), &own_buffers()}) {
+    for (const auto& item : *tensors) {
+      if (item.key() != name) others.insert(item.key());
+    }
+  }
+  keep_only(others);
+  if (trained) {
+    add_parameter(name, tensor.detach().clone());
+  } else {
+    add_buffer(name, tensor.detach().clone());
+  }
+}
+
+fx::Value Quantizer::forward(const fx::Args& in) {
+  return is_enabled() ? fx::Value(simulate(in.tensor("input"))) : in["input"];
+}
+
+std::string Quantizer::summary() const {
+  if (is_off_for_good()) return "float: " + why_off_;
+  return spec_.type_name() + " " + to_string(spec_.scheme) + " " + config_.observer.type;
+}
+
+Registry<QuantizerFactory>& quantizers() {
+  static Registry<QuantizerFactory> registry = [] {
+    Registry<QuantizerFactory> r("quantizer");
+    r.add("uniform", make_uniform);
+    r.add("dorefa", make_dorefa);
+    r.add("lsq", make_lsq);
+    r.add("lsq+", make_lsq_plus);
+    r.add("pact", make_pact);
+    r.add("adaround", make_adaround);
+    return r;
+  }();
+  return registry;
+}
+
+QuantizerPtr make_quantizer(const QuantSpec& spec, const TensorConfig& config) {
+  return quantizers().get(config.quantizer.type)(spec, config);
+}
+
+}  // namespace sparsebit::quant
