@@ -149,12 +149,18 @@ void Exporter::check_not_read_again(const Node& view, const Node& base, const No
 void Exporter::refresh_views(const Node& changed, const Node& by) {
   const std::unordered_set<const Node*> written = bases_of(changed);
   const std::vector<const Node*> members = sharing_memory(changed);
+  std::unordered_set<const Node*> read;  // itself, or through a view of it
+  for (const Node* member : members) {
+    if (!used_after(*member, by)) continue;
+    read.insert(member);
+    read.merge(bases_of(*member));
+  }
   // `v += 1` is the tensor v itself: whoever reads the one reads the other.
   const auto is_read = [&](const Node& node) {
     const auto cell = values_.at(&node).cell;
     return std::any_of(members.begin(), members.end(), [&](const Node* other) {
       const bool same = other == &node || (cell && values_.at(other).cell == cell);
-      return same && used_after(*other, by);
+      return same && read.contains(other);
     });
   };
   for (const Node* member : members) {

@@ -83,6 +83,13 @@ void Node::set_target(std::string target) {
   graph_->touch();
 }
 
+void Node::set_call(Opcode op, std::string target, std::vector<Argument> args, Kwargs kwargs) {
+  scope_ = module_path();
+  op_ = op;
+  target_ = std::move(target);
+  set_arguments(std::move(args), std::move(kwargs));
+}
+
 const std::string& Node::rename(std::string_view candidate) {
   if (candidate != name_) name_ = graph_->names_.unique(candidate);
   return name_;

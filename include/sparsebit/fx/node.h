@@ -82,6 +82,8 @@ class Node {
   void set_kwargs(Kwargs kwargs);
   void set_arg(size_t index, Argument value);
   void set_target(std::string target);
+  /// Becomes another call, of a function, method or module, under the same name and module path.
+  void set_call(Opcode op, std::string target, std::vector<Argument> args, Kwargs kwargs = {});
   /// Takes a name that follows from `candidate` by the naming rules; returns it.
   const std::string& rename(std::string_view candidate);
 

@@ -1,0 +1,117 @@
+#include "sparsebit/fx/resolve.h"
+#include "sparsebit/quant/placement/placement.h"
+#include "sparsebit/quant/placement/quant_operators.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+namespace sparsebit::quant {
+namespace {
+
+using fx::Node;
+
+class VirtualPlacement {
+ public:
+  VirtualPlacement(fx::GraphModule& module, const QConfig& config)
+      : module_(module), config_(config) {}
+
+  Placement place() {
+    for (Node& node : module_.graph().nodes()) place_node(node);
+    note_unused(config_.weight_specific, "W");
+    note_unused(config_.feature_specific, "A");
+    return std::move(placement_);
+  }
+
+ private:
+  void place_node(Node& node) {
+    const bool is_call = node.op() == fx::Opcode::CallFunction ||
+                         node.op() == fx::Opcode::CallMethod || node.op() == fx::Opcode::CallModule;
+    if (!is_call) return;
+    const std::optional<fx::OperatorCall> call = fx::resolve(node, module_);
+    const QuantOperator* known = call ? quant_operators().find(call->op->name) : nullptr;
+    if (!call) return decide_float(node, "nobody knows this operator");
+    if (!known) return decide_float(node, "the operator '" + call->op->name + "' is not quantized");
+    place_weight(node, *call, *known);
+    place_inputs(node, *call, *known);
+  }
+
+  void place_weight(Node& node, const fx::OperatorCall& call, const QuantOperator& known) {
+    if (known.weight.empty()) return;
+    const fx::Value& weight = call.args[known.weight];
+    const bool is_constant =
+        weight.is_tensor() || (weight.is_node() && weight.node().op() == fx::Opcode::GetAttr);
+    if (!is_constant) return decide_float(node, "its weight is computed");
+    placement_.weights.push_back({&node, known.weight, known.weight_axis,
+                                  config_.of_layer(Target::Weight, names_of(node), &used_)});
+  }
+
+  void place_inputs(Node& node, const fx::OperatorCall& call, const QuantOperator& known) {
+    std::vector<Node*> values;
+    for (const std::string& name : known.inputs) {
+      const fx::Value& value = call.args[name];
+      const bool is_new =
+          value.is_node() && std::find(values.begin(), values.end(), &value.node()) == values.end();
+      if (is_new && may_be_floats(value.node())) values.push_back(&value.node());
+    }
+    if (values.empty()) return;
+    if (const std::string reason = reason_for_float(call, known, values); !reason.empty())
+      return decide_float(node, reason);
+    TensorConfig config = config_.of_layer(Target::Feature, names_of(node), &used_);
+    if (call.op->name == "interpolate") config.quantizer.bits = 8;  // as the ancestor does
+    for (Node* value : values) placement_.features.push_back({value, &node, config});
+  }
+
+  /// Why the inputs stay float; empty when they do not.
+  std::string reason_for_float(const fx::OperatorCall& call, const QuantOperator& known,
+                               const std::vector<Node*>& values) const {
+    const std::string& name = call.op->name;
+    if (known.joins && values.size() < 2) return "only one of its operands is a feature";
+    if (name == "add" && !config_.quantize_add) return "A.QADD.ENABLE_QUANT is off";
+    if (name == "interpolate" && call.args["mode"].is_string() &&
+        call.args["mode"].string() == "nearest")
+      return "copies of numbers are what the numbers are";
+    if (!config_.schedule.disable_unnecessary_quant || known.joins) return "";
+    const fx::Spelling* before = fx::find_spelling(*values.front(), module_);
+    if (!before || !run_as_one(before->op->name, name)) return "";
+    const bool is_plain_sum = before->op->name != "add" || values.front()->inputs().size() == 2;
+    return is_plain_sum ? "it runs as one with '" + values.front()->name() + "'" : "";
+  }
+
+  /// Not known to be integers, a number or a tuple.
+  static bool may_be_floats(const Node& value) {
+    const auto& info = value.tensor_info();
+    return !info || at::isFloatingType(info->dtype);
+  }
+
+  static LayerNames names_of(const Node& node) {
+    return {.path = node.module_path(), .name = node.name()};
+  }
+
+  void decide_float(const Node& node, std::string reason) {
+    placement_.floats.push_back({node.name(), std::move(reason)});
+  }
+
+  void note_unused(const Specific& specific, const std::string& side) {
+    for (const auto& element : specific) {
+      for (const SpecificRule& rule : element) {
+        if (std::find(used_.begin(), used_.end(), &rule) == used_.end())
+          placement_.unused_patterns.push_back(rule.where + ": '" + rule.pattern +
+                                               "' matches no layer of " + side);
+      }
+    }
+  }
+
+  fx::GraphModule& module_;
+  const QConfig& config_;
+  std::vector<const SpecificRule*> used_;
+  Placement placement_;
+};
+
+}  // namespace
+
+Placement place_virtual(fx::GraphModule& module, const QConfig& config) {
+  return VirtualPlacement(module, config).place();
+}
+
+}  // namespace sparsebit::quant

@@ -1,0 +1,234 @@
+#include "sparsebit/quant/quant_model.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/fx/tracer.h"
+#include "sparsebit/nn/functional.h"
+#include "sparsebit/nn/layers.h"
+#include "sparsebit/zoo/zoo.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace sparsebit::quant::quant_model_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::ThrowsMessage;
+
+QConfig config_of(const std::string& more = "") {
+  return parse_qconfig(parse_yaml(R"(
+W: {QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 8}}
+A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}
+)" + more,
+                                  "test.yaml"));
+}
+
+/// Two layers and what is between them.
+class Small : public nn::Module {
+ public:
+  Small() : Module("Small", "x") {
+    add_module("conv", nn::Conv2d(3, 8, 3));
+    add_module("act", nn::ReLU());
+    add_module("fc", nn::Linear(8, 4));
+  }
+  nn::Value forward(const nn::Args& in) override {
+    const nn::Value y = call("act", call("conv", in["x"]));
+    return call("fc", nn::mean(y, {2, 3}));
+  }
+};
+
+std::set<std::string> quantized_inputs(const QuantModel& model) {
+  std::set<std::string> pairs;
+  for (const QuantPoint& point : model.points()) {
+    if (point.is_weight()) continue;
+    for (const std::string& consumer : point.consumers)
+      pairs.insert(point.value + " > " + consumer);
+  }
+  return pairs;
+}
+
+at::Tensor result_of(QuantModel& model, const std::vector<fx::Value>& inputs) {
+  const fx::Value result = model.forward(inputs);
+  return (result.is_sequence() ? result.items().front() : result).tensor().detach();
+}
+
+// --- construction -------------------------------------------------------------------------------
+
+TEST(QuantModel, PutsQuantizersIntoTheGraph) {
+  Small small;
+  QuantModel model(small, config_of());
+  EXPECT_THAT(quantized_inputs(model), testing::ElementsAre("act > mean", "mean > fc", "x > conv"));
+  EXPECT_EQ(model.points().size(), 5u);  // and two weights
+  EXPECT_EQ(model.quantizer("conv_weight_quantizer").spec().type_name(), "int8");
+  EXPECT_THAT([&] { model.quantizer("conv_weight_quantiser"); },
+              ThrowsMessage<Error>(HasSubstr("did you mean 'conv_weight_quantizer'")));
+  EXPECT_EQ(model.floats().front().node, "act");
+  EXPECT_EQ(model.floats().front().reason, "it runs as one with 'conv'");
+}
+
+TEST(QuantModel, EveryModelOfTheZooComputesWhatItDid) {
+  for (const std::string& name : zoo::architectures().names()) {
+    SCOPED_TRACE(name);
+    const zoo::Example example = zoo::make(name);
+    const auto original = fx::Tracer().trace(*example.model);
+    original->eval();
+    const at::NoGradGuard no_gradients;
+    const fx::Value expected = (*original).invoke(example.inputs);
+    const at::Tensor before =
+        (expected.is_sequence() ? expected.items().front() : expected).tensor();
+    QuantModel model(*example.model, config_of("SCHEDULE: {FUSE_BN: true}"), example.inputs);
+    const at::Tensor after = result_of(model, example.inputs);
+    EXPECT_LE((after - before).abs().max().item<double>(),
+              1e-5 * std::max(1., before.abs().max().item<double>()));
+    EXPECT_GT(model.points().size(), 10u);
+  }
+}
+
+/// Inputs of convolutions, of the pooling and of the classifier; not of batch norms, activations,
+/// sums and the maximum.
+TEST(QuantModel, PointsOfResNet18AreTheAncestors) {
+  const zoo::Example example = zoo::make("resnet18");
+  for (const char* schedule : {"", "SCHEDULE: {FUSE_BN: true}"}) {
+    QuantModel model(*example.model, config_of(schedule), example.inputs);
+    const std::set<std::string> pairs = quantized_inputs(model);
+    EXPECT_EQ(pairs.size(), 22u);  // 20 convolutions, pooling, classifier
+    for (const std::string& pair : pairs) {
+      const std::string consumer = pair.substr(pair.find("> ") + 2);
+      const bool expected = consumer.find("conv") != std::string::npos ||
+                            consumer.find("downsample_0") != std::string::npos ||
+                            consumer == "avgpool" || consumer == "fc";
+      EXPECT_TRUE(expected) << pair;
+    }
+    const auto weights = std::count_if(model.points().begin(), model.points().end(),
+                                       [](const QuantPoint& point) { return point.is_weight(); });
+    EXPECT_EQ(weights, 21);
+    // The input of a block is read by its first convolution and its shortcut, and quantized once.
+    EXPECT_EQ(model.points().size() - static_cast<size_t>(weights), 19u);
+  }
+}
+
+TEST(QuantModel, SumsAreQuantizedOnRequest) {
+  const zoo::Example example = zoo::make("resnet20");
+  QuantModel off(*example.model, config_of(), example.inputs);
+  QuantModel on(*example.model,
+                parse_qconfig(parse_yaml(R"(
+W: {QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 8}}
+A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}, QADD: {ENABLE_QUANT: true}}
+)",
+                                         "q.yaml")),
+                example.inputs);
+  EXPECT_EQ(quantized_inputs(on).size(), quantized_inputs(off).size() + 2 * 9);
+}
+
+TEST(QuantModel, LayersMayDiffer) {
+  Small small;
+  const QConfig config = parse_qconfig(parse_yaml(R"(
+W:
+  QSCHEME: per-channel-symmetric
+  QUANTIZER: {BIT: 8}
+  SPECIFIC: [{"fc": ["QUANTIZER.BIT", 4], "nothing*": ["QUANTIZER.BIT", 2]}]
+A:
+  QSCHEME: per-tensor-affine
+  QUANTIZER: {BIT: 8}
+  SPECIFIC: [{"conv": ["QUANTIZER.DISABLE", true]}]
+)",
+                                                  "q.yaml"));
+  QuantModel model(small, config);
+  EXPECT_EQ(model.quantizer("fc_weight_quantizer").spec().bits, 4);
+  EXPECT_EQ(model.quantizer("conv_weight_quantizer").spec().bits, 8);
+  EXPECT_TRUE(model.quantizer("x_quantizer").is_off_for_good());
+  EXPECT_THAT(
+      model.unused_patterns(),
+      testing::ElementsAre("q.yaml:5: W.SPECIFIC[0].nothing*: 'nothing*' matches no layer of W"));
+}
+
+// --- life cycle ---------------------------------------------------------------------------------
+
+TEST(QuantModel, CalibratesAndSimulates) {
+  at::manual_seed(1);
+  Small small;
+  QuantModel model(small, config_of());
+  const at::Tensor x = at::randn({6, 3, 8, 8});
+  EXPECT_THAT([&] { model.calc_qparams(); },
+              ThrowsMessage<Error>(HasSubstr("call prepare_calibration()")));
+  EXPECT_THAT([&] { model.set_quant({.weights = true}); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("it is not calibrated"),
+                                         HasSubstr("at 'conv_weight_quantizer'"))));
+  const at::Tensor before = result_of(model, {x});
+  model.prepare_calibration();
+  EXPECT_THAT(
+      [&] { model.calc_qparams(); },
+      ThrowsMessage<Error>(AllOf(HasSubstr("no data was seen"), HasSubstr("at 'x_quantizer'"))));
+  EXPECT_TRUE(at::allclose(result_of(model, {x}), before, 1e-5, 1e-5));
+  model.calc_qparams();
+  EXPECT_FLOAT_EQ(model.quantizer("x_quantizer").qparams().scale.item<float>(),
+                  ((x.max() - x.min()) / 255).item<float>());
+  EXPECT_TRUE(at::allclose(result_of(model, {x}), before, 1e-5, 1e-5));
+  model.set_quant({.weights = true, .features = true});
+  const at::Tensor simulated = result_of(model, {x});
+  const double error = (simulated - before).abs().max().item<double>();
+  EXPECT_GT(error, 0);
+  EXPECT_LT(error, 0.02 * before.abs().max().item<double>() + 0.02);
+}
+
+/// A number that tells whether any bit of any scale is another.
+size_t scales_of(QuantModel& model) {
+  std::string bytes;
+  for (const QuantPoint& point : model.points()) {
+    const at::Tensor scale = point.quantizer->qparams().scale.contiguous();
+    bytes.append(static_cast<const char*>(scale.data_ptr()), scale.nbytes());
+  }
+  return std::hash<std::string>()(bytes);
+}
+
+TEST(QuantModel, BatchesOrderAndThreadsChangeNoBit) {
+  const zoo::Example example = zoo::make("resnet20");
+  at::manual_seed(2);
+  const at::Tensor images = at::randn({14, 3, 32, 32});
+  const auto run = [&](const std::string& observer, int64_t batch, int threads, bool shuffled) {
+    at::set_num_threads(threads);
+    const at::Tensor order = shuffled ? at::randperm(14) : at::arange(14);
+    const at::Tensor data = images.index_select(0, order);
+    QConfig config = config_of();
+    config.feature.observer.type = config.weight.observer.type = observer;
+    QuantModel model(*example.model, config, {images.narrow(0, 0, 1)});
+    model.prepare_calibration();
+    for (const at::Tensor& part : data.split(batch)) model.forward({part});
+    model.calc_qparams();
+    return scales_of(model);
+  };
+  for (const char* observer : {"minmax", "percentile", "mse", "aciq", "kl_histogram"}) {
+    SCOPED_TRACE(observer);
+    const size_t expected = run(observer, 1, 1, false);
+    EXPECT_EQ(run(observer, 7, 1, false), expected);
+    EXPECT_EQ(run(observer, 14, 2, true), expected);
+  }
+}
+
+TEST(QuantModel, GradientsReachTheWeights) {
+  Small small;
+  QuantModel model(small, config_of());
+  model.prepare_calibration();
+  model.forward({at::randn({2, 3, 8, 8})});
+  model.init_qat();
+  model.forward({at::randn({2, 3, 8, 8})}).tensor().sum().backward();
+  EXPECT_TRUE(model.module().find_tensor("conv.weight")->grad().defined());
+}
+
+TEST(QuantModel, ANumberThatIsNotFiniteNamesThePoint) {
+  Small small;
+  QuantModel model(small, config_of());
+  model.prepare_calibration();
+  at::Tensor x = at::randn({1, 3, 8, 8});
+  x.view(-1)[0] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THAT([&] { model.forward({x}); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("there are 1 NaN"), HasSubstr("x_quantizer"))));
+}
+
+}  // namespace
+}  // namespace sparsebit::quant::quant_model_test
