@@ -72,7 +72,11 @@ class QuantModel {
   const std::vector<std::string>& unused_patterns() const { return unused_patterns_; }
 
  private:
+  friend class SavedModelReader;
+  friend class SavedModelWriter;
   enum class State { Built, Calibrating, Calibrated };
+
+  QuantModel() = default;
 
   fx::Value observe(const std::vector<fx::Value>& inputs);
   void insert_quantizers(const Placement& placement);
@@ -82,7 +86,7 @@ class QuantModel {
 
   QConfig config_;
   std::shared_ptr<fx::GraphModule> module_;
-  int64_t samples_at_once_;  // that calibration shows the graph
+  int64_t samples_at_once_ = 1;  // that calibration shows the graph
   std::vector<QuantPoint> points_;
   std::vector<FloatDecision> floats_;
   std::vector<std::string> unused_patterns_;

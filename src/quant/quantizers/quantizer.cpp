@@ -67,6 +67,12 @@ void Quantizer::set_qparams(const QParams& qparams) {
   calibrated_ = true;
 }
 
+void Quantizer::restore(const State& state) {
+  on_ = state.on;
+  calibrated_ = state.calibrated;
+  why_off_ = state.why_off;
+}
+
 /// A buffer becomes a parameter when it is to be trained.
 void Quantizer::store(const std::string& name, const at::Tensor& tensor, bool trained) {
   std::unordered_set<std::string> others;

@@ -46,8 +46,18 @@ class Quantizer : public fx::Module {
   bool is_calibrated() const { return calibrated_; }
 
   virtual QParams qparams() const;
-  /// As if calibrate() had found this. For those who restore a saved model.
+  /// As if calibrate() had found this.
   void set_qparams(const QParams& qparams);
+
+  /// What is not in its tensors.
+  struct State {
+    bool on = false;
+    bool calibrated = false;
+    std::string why_off = {};
+  };
+  State state() const { return {on_, calibrated_, why_off_}; }
+  /// For those who read a saved model, after they put the tensors in place.
+  void restore(const State& state);
 
   fx::Value forward(const fx::Args& in) override;
 

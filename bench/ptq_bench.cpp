@@ -1,0 +1,125 @@
+// Quantizing after training against running the model once: every number is a ratio of two things
+// of this run.
+//
+//     ptq_bench [SAMPLES] [MODEL...]        128 samples of resnet18 and mobilenet_v2 unless told
+//     ptq_bench --memory MODEL OBSERVER SAMPLES   prints its own peak memory in MiB
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/fx/interpreter.h"
+#include "sparsebit/fx/tracer.h"
+#include "sparsebit/quant/quant_model.h"
+#include "sparsebit/zoo/zoo.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+namespace sparsebit::quant {
+namespace {
+
+constexpr int64_t kBatch = 8;
+
+double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// The same images again and again, so that what they take does not grow with their number.
+std::vector<at::Tensor> images(int64_t samples) {
+  const at::Tensor batch = at::randn({kBatch, 3, 224, 224}, at::detail::createCPUGenerator(1));
+  std::vector<at::Tensor> batches;
+  for (int64_t done = 0; done < samples; done += kBatch)
+    batches.push_back(batch.narrow(0, 0, std::min(kBatch, samples - done)));
+  return batches;
+}
+
+QConfig config_of(const std::string& observer) {
+  return parse_qconfig(
+      parse_yaml("SCHEDULE: {FUSE_BN: true}\n"
+                 "W: {QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 8}, "
+                 "OBSERVER: {TYPE: " +
+                     observer +
+                     "}}\n"
+                     "A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}, "
+                     "OBSERVER: {TYPE: " +
+                     observer + "}}\n",
+                 "bench"));
+}
+
+std::unique_ptr<QuantModel> quantize(const std::string& name, const std::string& observer,
+                                     const std::vector<at::Tensor>& batches) {
+  const zoo::Example example = zoo::make(name);
+  auto model = std::make_unique<QuantModel>(
+      *example.model, config_of(observer), std::vector<fx::Value>{batches.front().narrow(0, 0, 1)});
+  model->prepare_calibration();
+  for (const at::Tensor& batch : batches) model->forward({batch});
+  model->calc_qparams();
+  return model;
+}
+
+void compare(const std::string& name, int64_t samples) {
+  const std::vector<at::Tensor> batches = images(samples);
+  const zoo::Example example = zoo::make(name);
+  const auto graph = fx::Tracer().trace(*example.model);
+  graph->eval();
+  fx::Interpreter plain(*graph, fx::RunMode::Inference);
+  const auto pass = [&] {
+    for (const at::Tensor& batch : batches) plain.run({batch});
+  };
+  plain.run({batches.front()});  // warm
+  const double once = seconds_of(pass);
+  fmt::print("{}: one float pass over {} samples takes {:.2f} s\n", name, samples, once);
+  for (const char* observer :
+       {"minmax", "moving_average", "percentile", "mse", "aciq", "kl_histogram"}) {
+    if (std::string(observer) == "moving_average") continue;  // of features only
+    std::unique_ptr<QuantModel> model;
+    const double whole = seconds_of([&] { model = quantize(name, observer, batches); });
+    fmt::print("  {:<14} quantizing / float pass {:.2f}\n", observer, whole / once);
+    if (std::string(observer) != "minmax") continue;
+    model->set_quant({.weights = true, .features = true});
+    const at::NoGradGuard no_gradients;
+    model->forward({batches.front()});
+    const double simulated = seconds_of([&] {
+      for (const at::Tensor& batch : batches) model->forward({batch});
+    });
+    fmt::print("  {:<14} simulated pass / float pass {:.2f}\n", "", simulated / once);
+  }
+}
+
+double peak_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+int run(const std::vector<std::string>& args) {
+  at::set_num_threads(1);
+  if (args.size() == 4 && args[0] == "--memory") {
+    quantize(args[1], args[2], images(std::stoll(args[3])));
+    fmt::print("{:.0f}\n", peak_memory());
+    return 0;
+  }
+  const int64_t samples = args.empty() ? 128 : std::stoll(args[0]);
+  std::vector<std::string> names(args.begin() + (args.empty() ? 0 : 1), args.end());
+  if (names.empty()) names = {"resnet18", "mobilenet_v2"};
+  for (const std::string& name : names) compare(name, samples);
+  return 0;
+}
+
+}  // namespace
+}  // namespace sparsebit::quant
+
+int main(int argc, char** argv) {
+  try {
+    return sparsebit::quant::run({argv + 1, argv + argc});
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "error: %s\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,138 @@
+#include "sparsebit/quant/error_profiler.h"
+
+#include "sparsebit/fx/interpreter.h"
+#include "sparsebit/fx/resolve.h"
+
+#include <ATen/ATen.h>
+
+#include <map>
+#include <set>
+#include <unordered_map>
+
+namespace sparsebit::quant {
+namespace {
+
+using fx::Node;
+
+at::Tensor exact(const at::Tensor& tensor) { return tensor.detach().to(at::kDouble).flatten(); }
+
+/// Switches quantizers back to what they were.
+class QuantizersAsBefore {
+ public:
+  explicit QuantizersAsBefore(const QuantModel& model) : model_(model) {
+    for (const QuantPoint& point : model.points()) on_.push_back(point.quantizer->is_enabled());
+  }
+  ~QuantizersAsBefore() {
+    for (size_t i = 0; i < on_.size(); ++i) model_.points()[i].quantizer->set_enabled(on_[i]);
+  }
+  QuantizersAsBefore(const QuantizersAsBefore&) = delete;
+  QuantizersAsBefore& operator=(const QuantizersAsBefore&) = delete;
+
+ private:
+  const QuantModel& model_;
+  std::vector<bool> on_;
+};
+
+class Profiler {
+ public:
+  Profiler(QuantModel& model, const ErrorMeasure& measure) : model_(model), measure_(measure) {
+    for (const QuantPoint& point : model.points()) {
+      quantizers_[point.name] = point.quantizer.get();
+      if (!point.quantizer->is_off_for_good())
+        layers_.insert(point.consumers.begin(), point.consumers.end());
+    }
+  }
+
+  std::vector<LayerError> run(const std::vector<fx::Value>& inputs, ErrorScope scope) {
+    model_.set_quant({});
+    if (scope == ErrorScope::Alone) {
+      run_with([&](const Node& node, const fx::Value& value) { compare_alone(node, value); },
+               inputs);
+      return std::move(errors_);
+    }
+    run_with([&](const Node& node, const fx::Value& value) { keep(node, value); }, inputs);
+    model_.set_quant({.weights = true, .features = true});
+    run_with([&](const Node& node, const fx::Value& value) { compare(node, value); }, inputs);
+    return std::move(errors_);
+  }
+
+ private:
+  template <class After>
+  void run_with(const After& after, const std::vector<fx::Value>& inputs) {
+    fx::Interpreter interpreter(model_.module(), fx::RunMode::Inference);
+    interpreter.add_hook(
+        {.before = {}, .after = [&](const Node& node, fx::Value& value) { after(node, value); }});
+    interpreter.run(inputs);
+  }
+
+  bool is_layer(const Node& node) const { return layers_.contains(node.name()); }
+
+  void keep(const Node& node, const fx::Value& value) {
+    if (is_layer(node)) values_.insert_or_assign(&node, value);
+  }
+
+  void compare(const Node& node, const fx::Value& value) {
+    const auto expected = values_.find(&node);
+    if (expected != values_.end()) note(node, value, expected->second);
+  }
+
+  /// Values are kept until the run is over, as the model is run once.
+  void compare_alone(const Node& node, const fx::Value& value) {
+    values_.insert_or_assign(&node, value);
+    if (!is_layer(node)) return;
+    const auto [args, kwargs] = node.map_arguments([&](Node& input) { return quantized(input); });
+    const fx::Spelling* spelling = fx::find_spelling(node, model_.module());
+    if (!spelling || !spelling->form) return;
+    note(node, fx::run_kernel(*spelling->op, fx::bind_call(*spelling, args, kwargs)), value);
+  }
+
+  /// What a node would give if it was a quantizer that is switched on.
+  fx::Value quantized(const Node& node) {
+    const fx::Value& value = values_.at(&node);
+    const auto it = quantizers_.find(node.name());
+    if (it == quantizers_.end() || !value.is_tensor()) return value;
+    it->second->set_enabled(true);
+    const fx::Value result = (*it->second)(value);
+    it->second->set_enabled(false);
+    return result;
+  }
+
+  void note(const Node& node, const fx::Value& found, const fx::Value& expected) {
+    if (!found.is_tensor() || !expected.is_tensor()) return;
+    errors_.push_back({node.name(), measure_(found.tensor(), expected.tensor())});
+  }
+
+  QuantModel& model_;
+  const ErrorMeasure& measure_;
+  std::map<std::string, Quantizer*> quantizers_;  // by node
+  std::set<std::string> layers_;                  // nodes that read something quantized
+  std::unordered_map<const Node*, fx::Value> values_;
+  std::vector<LayerError> errors_;
+};
+
+}  // namespace
+
+double mean_squared_error(const at::Tensor& quantized, const at::Tensor& expected) {
+  return (exact(quantized) - exact(expected)).square().mean().item<double>();
+}
+
+double signal_to_noise(const at::Tensor& quantized, const at::Tensor& expected) {
+  const double noise = (exact(quantized) - exact(expected)).square().sum().item<double>();
+  const double signal = exact(expected).square().sum().item<double>();
+  return 10 * std::log10(signal / noise);
+}
+
+double cosine(const at::Tensor& quantized, const at::Tensor& expected) {
+  const at::Tensor a = exact(quantized), b = exact(expected);
+  const double length = (a.norm() * b.norm()).item<double>();
+  return length > 0 ? a.dot(b).item<double>() / length : (a.equal(b) ? 1. : 0.);
+}
+
+std::vector<LayerError> quantization_error(QuantModel& model, const std::vector<fx::Value>& inputs,
+                                           const ErrorMeasure& measure, ErrorScope scope) {
+  const QuantizersAsBefore restored(model);
+  model.set_quant({.weights = true, .features = true});  // throws unless all are calibrated
+  return Profiler(model, measure).run(inputs, scope);
+}
+
+}  // namespace sparsebit::quant

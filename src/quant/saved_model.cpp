@@ -1,0 +1,321 @@
+#include "sparsebit/quant/saved_model.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/error_context.h"
+#include "sparsebit/fx/lint.h"
+#include "sparsebit/fx/ops/value_text.h"
+#include "sparsebit/fx/parser.h"
+#include "sparsebit/fx/printer.h"
+
+#include <ATen/ATen.h>
+#include <nlohmann/json.hpp>
+
+#include <map>
+
+namespace sparsebit::quant {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr int kFormat = 1;
+
+Json json_of(const QuantSpec& spec) {
+  return {{"target", spec.target == Target::Weight ? "weight" : "feature"},
+          {"scheme", to_string(spec.scheme)},
+          {"bits", spec.bits},
+          {"restricted", spec.restricted},
+          {"group_size", spec.group_size},
+          {"channel_axis", spec.channel_axis}};
+}
+
+QuantSpec spec_from(const Json& json) {
+  QuantSpec spec;
+  spec.target = json.at("target") == "weight" ? Target::Weight : Target::Feature;
+  spec.scheme = scheme_from_text(json.at("scheme").get<std::string>());
+  spec.bits = json.at("bits").get<int>();
+  spec.restricted = json.at("restricted").get<bool>();
+  spec.group_size = json.at("group_size").get<int64_t>();
+  spec.channel_axis = json.at("channel_axis").get<int64_t>();
+  const bool possible = spec.bits >= kLeastBits && spec.bits <= kMostBits && spec.group_size >= 0 &&
+                        spec.channel_axis >= 0;
+  SPARSEBIT_CHECK(possible, InvalidModel, "impossible settings of a quantizer");
+  return spec;
+}
+
+Json json_of(const TensorConfig& config) {
+  return {{"quantizer", config.quantizer.type},
+          {"pact_alpha", config.quantizer.pact_alpha},
+          {"observer", config.observer.type},
+          {"percentile_alpha", config.observer.percentile_alpha},
+          {"ema_ratio", config.observer.ema_ratio},
+          {"laplace", config.observer.distribution == Distribution::Laplace},
+          {"nlc", config.observer.layout == Layout::Nlc}};
+}
+
+TensorConfig config_from(const Json& json, const QuantSpec& spec) {
+  TensorConfig config;
+  config.scheme = spec.scheme;
+  config.quantizer.type = json.at("quantizer").get<std::string>();
+  config.quantizer.bits = spec.bits;
+  config.quantizer.group_size = spec.group_size;
+  config.quantizer.restricted = spec.restricted;
+  config.quantizer.pact_alpha = json.at("pact_alpha").get<double>();
+  config.observer.type = json.at("observer").get<std::string>();
+  config.observer.percentile_alpha = json.at("percentile_alpha").get<double>();
+  config.observer.ema_ratio = json.at("ema_ratio").get<double>();
+  config.observer.distribution =
+      json.at("laplace").get<bool>() ? Distribution::Laplace : Distribution::Gauss;
+  config.observer.layout = json.at("nlc").get<bool>() ? Layout::Nlc : Layout::Nchw;
+  return config;
+}
+
+/// The path under which a module or tensor was seen before; nothing the first time.
+std::optional<std::string> seen_as(std::map<const void*, std::string>& paths, const void* thing,
+                                   const std::string& path) {
+  const auto [it, is_new] = paths.emplace(thing, path);
+  return is_new ? std::nullopt : std::optional(it->second);
+}
+
+}  // namespace
+
+class SavedModelWriter {
+ public:
+  explicit SavedModelWriter(const QuantModel& model) : model_(model), module_(*model.module_) {}
+
+  SavedModel write() {
+    Json json;
+    json["format"] = kFormat;
+    json["samples_at_once"] = model_.samples_at_once_;
+    json["type"] = module_.type();
+    json["graph"] = fx::to_text(module_.graph());
+    json["nodes"] = nodes();
+    json["output_names"] = module_.output_names();
+    for (const auto& [path, module] : module_.named_modules(fx::Duplicates::Keep))
+      json["modules"].push_back(json_of_module(path, *module));
+    json["points"] = points();
+    for (const FloatDecision& decision : model_.floats_)
+      json["floats"].push_back({{"node", decision.node}, {"reason", decision.reason}});
+    saved_.description = json.dump();
+    return std::move(saved_);
+  }
+
+ private:
+  Json nodes() const {
+    Json list = Json::array();
+    for (const fx::Node& node : module_.graph().nodes()) {
+      Json entry = {{"name", node.name()}, {"path", node.module_path()}};
+      if (const auto& info = node.tensor_info()) {
+        entry["shape"] = info->shape;
+        entry["dtype"] = fx::dtype_name(info->dtype);
+      }
+      list.push_back(std::move(entry));
+    }
+    return list;
+  }
+
+  Json json_of_module(const std::string& path, const fx::Module& module) {
+    Json entry = {{"path", path}};
+    if (const std::optional<std::string> first = seen_as(paths_, &module, path)) {
+      entry["same_as"] = *first;
+      return entry;
+    }
+    const auto* quantizer = dynamic_cast<const Quantizer*>(&module);
+    const bool is_plain =
+        module.is_operator() || typeid(module) == typeid(fx::Module) || &module == &module_;
+    SPARSEBIT_CHECK(quantizer || is_plain, Unsupported, "the module '", path, "' of class ",
+                    module.type(), " is C++ code, which a file cannot hold");
+    entry["type"] = module.type();
+    if (quantizer) entry["quantizer"] = json_of_quantizer(*quantizer);
+    for (const auto& item : module.attributes())
+      entry["attributes"][item.key()] = to_string(item.value());
+    add_tensors(entry["parameters"], module.own_parameters(), path);
+    add_tensors(entry["buffers"], module.own_buffers(), path);
+    return entry;
+  }
+
+  static Json json_of_quantizer(const Quantizer& quantizer) {
+    const Quantizer::State state = quantizer.state();
+    return {{"spec", json_of(quantizer.spec())},
+            {"config", json_of(quantizer.config())},
+            {"on", state.on},
+            {"calibrated", state.calibrated},
+            {"why_off", state.why_off}};
+  }
+
+  /// name -> the path under which the tensor is stored, or null where there is none.
+  void add_tensors(Json& entry, const fx::NamedTensors& tensors, const std::string& owner) {
+    entry = Json::object();
+    for (const auto& item : tensors) {
+      if (!item.value().defined()) {
+        entry[item.key()] = nullptr;
+        continue;
+      }
+      const std::string path = owner.empty() ? item.key() : owner + "." + item.key();
+      const auto first = seen_as(paths_, item.value().unsafeGetTensorImpl(), path);
+      if (!first) saved_.tensors.insert(path, item.value().detach());
+      entry[item.key()] = {{"tensor", first.value_or(path)},
+                           {"trained", item.value().requires_grad()}};
+    }
+  }
+
+  Json points() const {
+    Json list = Json::array();
+    for (const QuantPoint& point : model_.points_) {
+      list.push_back({{"name", point.name},
+                      {"value", point.value},
+                      {"consumers", point.consumers},
+                      {"quantizer", path_of(*point.quantizer)}});
+    }
+    return list;
+  }
+
+  std::string path_of(const Quantizer& quantizer) const {
+    for (const auto& [path, module] : module_.named_modules()) {
+      if (module == static_cast<const fx::Module*>(&quantizer)) return path;
+    }
+    return "";
+  }
+
+  const QuantModel& model_;
+  fx::GraphModule& module_;
+  SavedModel saved_;
+  std::map<const void*, std::string> paths_;  // of modules and tensors, to write each once
+};
+
+class SavedModelReader {
+ public:
+  explicit SavedModelReader(const SavedModel& saved) : saved_(saved) {}
+
+  std::unique_ptr<QuantModel> read() {
+    const Json json = Json::parse(saved_.description);
+    SPARSEBIT_CHECK(json.at("format") == kFormat, InvalidModel, "this is format ",
+                    json.at("format").dump(), ", and only ", kFormat, " is understood");
+    model_.reset(new QuantModel());  // not make_unique: the constructor is private
+    module_ = std::make_shared<fx::GraphModule>(
+        fx::parse_graph(json.at("graph").get<std::string>()), json.at("type").get<std::string>());
+    model_->module_ = module_;
+    model_->samples_at_once_ = json.at("samples_at_once").get<int64_t>();
+    module_->set_output_names(json.at("output_names").get<std::vector<std::string>>());
+    for (const Json& entry : json.at("modules")) read_module(entry);
+    read_nodes(json.at("nodes"));
+    for (const Json& entry : json.at("points")) read_point(entry);
+    if (json.contains("floats")) {
+      for (const Json& entry : json.at("floats"))
+        model_->floats_.push_back({entry.at("node"), entry.at("reason")});
+    }
+    module_->eval();
+    fx::lint(module_->graph(), *module_);
+    model_->state_ = QuantModel::State::Calibrated;
+    return std::move(model_);
+  }
+
+ private:
+  void read_module(const Json& entry) {
+    const std::string path = entry.at("path");
+    if (entry.contains("same_as")) {
+      const fx::ModulePtr first = module_->find_module(entry.at("same_as").get<std::string>());
+      SPARSEBIT_CHECK(first, InvalidModel, "module '", path,
+                      "' is said to be one that is not there");
+      return module_->set_module(path, first);
+    }
+    fx::Module* made = path.empty() ? module_.get() : nullptr;
+    if (!made) {
+      const fx::ModulePtr module = make(entry);
+      module_->set_module(path, module);
+      made = module.get();
+    }
+    if (entry.contains("attributes")) {
+      for (const auto& [name, text] : entry.at("attributes").items())
+        made->set_attribute(name,
+                            fx::ValueReader(text.get_ref<const std::string&>(), path).read_value());
+    }
+    read_tensors(*made, entry);
+    if (entry.contains("quantizer")) restore_state(*made, entry.at("quantizer"));
+  }
+
+  static fx::ModulePtr make(const Json& entry) {
+    const std::string type = entry.at("type");
+    if (entry.contains("quantizer")) {
+      const Json& json = entry.at("quantizer");
+      const QuantSpec spec = spec_from(json.at("spec"));
+      return make_quantizer(spec, config_from(json.at("config"), spec));
+    }
+    const fx::Spelling* spelling = fx::operators().find(type);
+    const bool is_operator = spelling && spelling->module;
+    return std::make_shared<fx::Module>(type,
+                                        is_operator ? spelling->module->forward : fx::Schema());
+  }
+
+  static void restore_state(fx::Module& module, const Json& json) {
+    dynamic_cast<Quantizer&>(module).restore({json.at("on").get<bool>(),
+                                              json.at("calibrated").get<bool>(),
+                                              json.at("why_off").get<std::string>()});
+  }
+
+  void read_tensors(fx::Module& module, const Json& entry) {
+    module.keep_only(names_of_children(module));
+    for (const auto& [name, where] : entry.at("parameters").items())
+      module.add_parameter(name, tensor_at(where), fx::Grad::AsGiven);
+    for (const auto& [name, where] : entry.at("buffers").items())
+      module.add_buffer(name, tensor_at(where));
+  }
+
+  static std::unordered_set<std::string> names_of_children(const fx::Module& module) {
+    std::unordered_set<std::string> names;
+    for (const auto& item : module.children()) names.insert(item.key());
+    return names;
+  }
+
+  at::Tensor tensor_at(const Json& where) {
+    if (where.is_null()) return {};
+    const std::string path = where.at("tensor");
+    const at::Tensor* tensor = saved_.tensors.find(path);
+    SPARSEBIT_CHECK(tensor, InvalidModel, "the tensor '", path, "' is missing");
+    const auto [it, is_new] = tensors_.emplace(path, at::Tensor());
+    if (is_new) it->second = tensor->clone();
+    if (where.at("trained").get<bool>() && it->second.is_floating_point())
+      it->second.requires_grad_();
+    return it->second;
+  }
+
+  void read_nodes(const Json& nodes) {
+    std::map<std::string, fx::Node*> by_name;
+    for (fx::Node& node : module_->graph().nodes()) by_name[node.name()] = &node;
+    for (const Json& entry : nodes) {
+      const auto it = by_name.find(entry.at("name").get<std::string>());
+      if (it == by_name.end()) continue;  // the text calls the output otherwise
+      it->second->set_module_path(entry.at("path"));
+      if (!entry.contains("shape")) continue;
+      const std::string dtype = "torch." + entry.at("dtype").get<std::string>();
+      it->second->set_tensor_info(
+          fx::TensorInfo{entry.at("shape").get<std::vector<int64_t>>(),
+                         fx::ValueReader(dtype, "dtype").read_value().dtype()});
+    }
+  }
+
+  void read_point(const Json& entry) {
+    const std::string path = entry.at("quantizer");
+    const auto quantizer = std::dynamic_pointer_cast<Quantizer>(module_->find_module(path));
+    SPARSEBIT_CHECK(quantizer, InvalidModel, "there is no quantizer '", path, "'");
+    model_->points_.push_back({entry.at("name"), entry.at("value"),
+                               entry.at("consumers").get<std::vector<std::string>>(), quantizer});
+  }
+
+  const SavedModel& saved_;
+  std::unique_ptr<QuantModel> model_;
+  std::shared_ptr<fx::GraphModule> module_;
+  std::map<std::string, at::Tensor> tensors_;  // by path, so that what is shared is shared again
+};
+
+SavedModel save_model(const QuantModel& model) { return SavedModelWriter(model).write(); }
+
+std::unique_ptr<QuantModel> restore_model(const SavedModel& saved) {
+  try {
+    return SavedModelReader(saved).read();
+  } catch (const nlohmann::json::exception& e) {
+    throw Error(ErrorKind::InvalidModel, c10::str("this is no saved quantized model: ", e.what()));
+  }
+}
+
+}  // namespace sparsebit::quant

@@ -1,0 +1,103 @@
+#include "sparsebit/quant/saved_model.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/nn/layers.h"
+#include "sparsebit/zoo/zoo.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sparsebit::quant::saved_model_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+QConfig config_of(const std::string& weight, const std::string& feature) {
+  return parse_qconfig(parse_yaml(
+      "W: {QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 4, TYPE: " + weight +
+          "}}\nA: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 6, TYPE: " + feature + "}}\n",
+      "q.yaml"));
+}
+
+std::unique_ptr<QuantModel> calibrated(const zoo::Example& example, const QConfig& config) {
+  auto model = std::make_unique<QuantModel>(*example.model, config, example.inputs);
+  model->prepare_calibration();
+  model->forward(example.inputs);
+  model->calc_qparams();
+  model->set_quant({.weights = true, .features = true});
+  return model;
+}
+
+at::Tensor result_of(QuantModel& model, const std::vector<fx::Value>& inputs) {
+  const fx::Value result = model.forward(inputs);
+  return (result.is_sequence() ? result.items().front() : result).tensor().detach();
+}
+
+/// Neither the config nor data is needed to read it again, whatever the quantizers are.
+TEST(SavedModel, ComputesTheSameToTheLastBit) {
+  const std::vector<std::pair<const char*, const char*>> types = {
+      {"uniform", "uniform"}, {"lsq", "lsq+"}, {"dorefa", "pact"}, {"adaround", "lsq"}};
+  for (const auto& [weight, feature] : types) {
+    SCOPED_TRACE(weight);
+    const zoo::Example example = zoo::make("resnet20");
+    const auto model = calibrated(example, config_of(weight, feature));
+    const SavedModel saved = save_model(*model);
+    const auto again = restore_model(saved);
+    EXPECT_TRUE(at::equal(result_of(*again, example.inputs), result_of(*model, example.inputs)));
+    EXPECT_EQ(again->points().size(), model->points().size());
+    EXPECT_EQ(again->quantizer("conv1_weight_quantizer").spec().bits, 4);
+    EXPECT_EQ(save_model(*again).description, saved.description);
+  }
+}
+
+TEST(SavedModel, TransformersWithSharedTensors) {
+  for (const char* name : {"gpt2"}) {
+    SCOPED_TRACE(name);
+    const zoo::Example example = zoo::make(name);
+    const auto model = calibrated(example, config_of("uniform", "uniform"));
+    const auto again = restore_model(save_model(*model));
+    EXPECT_TRUE(at::equal(result_of(*again, example.inputs), result_of(*model, example.inputs)));
+    EXPECT_EQ(again->module().named_parameters().size(), model->module().named_parameters().size());
+  }
+}
+
+TEST(SavedModel, StatesAreKept) {
+  const zoo::Example example = zoo::make("resnet20");
+  const auto model = calibrated(example, config_of("uniform", "uniform"));
+  model->set_quant({.weights = true});
+  model->points().front().quantizer->switch_off("the first layer is small");
+  const auto again = restore_model(save_model(*model));
+  EXPECT_EQ(again->points().front().quantizer->why_off(), "the first layer is small");
+  EXPECT_FALSE(again->points()[1].quantizer->is_enabled());
+  EXPECT_TRUE(again->quantizer("conv1_weight_quantizer").is_enabled());
+  EXPECT_EQ(again->floats().size(), model->floats().size());
+}
+
+TEST(SavedModel, WhatIsNotOneIsAnError) {
+  const zoo::Example example = zoo::make("resnet20");
+  const SavedModel good = save_model(*calibrated(example, config_of("uniform", "uniform")));
+  const auto broken = [&](const std::string& what, const std::string& by) {
+    SavedModel saved = good;
+    const size_t at = saved.description.find(what);
+    EXPECT_NE(at, std::string::npos) << what;
+    saved.description.replace(at, what.size(), by);
+    return saved;
+  };
+  EXPECT_THAT([&] { restore_model(broken("\"format\":1", "\"format\":9")); },
+              ThrowsMessage<Error>(HasSubstr("this is format 9, and only 1 is understood")));
+  EXPECT_THAT([&] { restore_model(broken("{\"format\"", "[{\"format\"")); },
+              ThrowsMessage<Error>(HasSubstr("this is no saved quantized model")));
+  EXPECT_THAT([&] { restore_model(broken("\"bits\":6", "\"bits\":60")); },
+              ThrowsMessage<Error>(HasSubstr("impossible settings of a quantizer")));
+  EXPECT_THROW(restore_model(broken("\"quantizer\":\"uniform\"", "\"quantizer\":\"other\"")),
+               Error);
+  SavedModel empty = good;
+  empty.tensors.clear();
+  EXPECT_THAT([&] { restore_model(empty); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("the tensor"), HasSubstr("is missing"))));
+}
+
+}  // namespace
+}  // namespace sparsebit::quant::saved_model_test
