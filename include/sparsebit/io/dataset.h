@@ -1,0 +1,55 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sparsebit::io {
+
+/// One sample as it is stored.
+struct Sample {
+  at::Tensor data;  ///< images: uint8 [channels, height, width]; arrays: what they hold
+  std::string name;
+  std::optional<int64_t> label = {};
+};
+
+/// Samples that are read when they are asked for, so that memory does not grow with their number.
+/// Reading from several threads is safe.
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+
+  virtual int64_t size() const = 0;
+  /// Throws InvalidArgument for an index that is out of range, Io or InvalidArgument, naming the
+  /// file, for a sample that cannot be read.
+  virtual Sample get(int64_t index) const = 0;
+  virtual bool has_labels() const = 0;
+  /// Names of the classes where there are any: folders, say.
+  virtual std::vector<std::string> classes() const { return {}; }
+  /// "600 image files", "10000 samples of a CIFAR-10 file"
+  virtual std::string describe() const = 0;
+};
+
+/// Opens what is at a path, told apart by content:
+///
+///     a folder of images        JPEG, PNG, BMP, also in folders inside, sorted by path; if all lie
+///                               in folders of the first level, these are the classes
+///     a .npy or .npz file       samples on the first axis; in a .npz file the array that is the
+///     only
+///                               one, or `x`, `data` or `images`; labels in `y` or `labels`
+///     an idx file of MNIST      labels in the file next to it, `...-labels-idx1-ubyte`
+///     a CIFAR-10 binary file    or a folder of such files
+///
+/// @param labels  a TSV file with a line per sample: file, class number (in either order, further
+///                columns are skipped); empty for none.
+/// Throws Io when nothing is there, InvalidArgument, saying what was looked for, when it is none of
+/// these or labels do not fit.
+std::unique_ptr<Dataset> open_dataset(const std::filesystem::path& path,
+                                      const std::filesystem::path& labels = {});
+
+}  // namespace sparsebit::io

@@ -1,0 +1,137 @@
+#include "io/dataset_kinds.h"
+#include "io/label_file.h"
+#include "io/zip_file.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/mapped_file.h"
+#include "sparsebit/core/named_tensors.h"
+#include "sparsebit/io/idx_file.h"
+#include "sparsebit/io/npy.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+namespace sparsebit::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ArrayDataset : public Dataset {
+ public:
+  ArrayDataset(at::Tensor samples, at::Tensor labels, std::string description)
+      : samples_(std::move(samples)),
+        labels_(std::move(labels)),
+        description_(std::move(description)) {}
+
+  int64_t size() const override { return samples_.size(0); }
+  bool has_labels() const override { return labels_.defined(); }
+  std::string describe() const override { return description_; }
+
+  Sample get(int64_t index) const override {
+    check_index(index, size());
+    Sample sample{.data = samples_[index], .name = std::to_string(index)};
+    if (has_labels()) sample.label = labels_[index].item<int64_t>();
+    return sample;
+  }
+
+ private:
+  at::Tensor samples_, labels_;
+  std::string description_;
+};
+
+/// The first of these names that the archive has; null when it has none.
+const at::Tensor* find_any(const NamedTensors& arrays, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (const at::Tensor* found = arrays.find(name)) return found;
+  }
+  return nullptr;
+}
+
+void refuse_labels(const fs::path& labels) {
+  SPARSEBIT_CHECK(labels.empty(), InvalidArgument, labels.string(),
+                  ": labels by file name are for folders of images");
+}
+
+/// t10k-images-idx3-ubyte.gz -> t10k-labels-idx1-ubyte.gz; empty when it is not there.
+fs::path labels_beside(const fs::path& images) {
+  std::string name = images.filename().string();
+  for (const auto& [from, to] : {std::pair("images", "labels"), std::pair("idx3", "idx1")}) {
+    const size_t at = name.find(from);
+    if (at == std::string::npos) return {};
+    name.replace(at, std::string(from).size(), to);
+  }
+  const fs::path labels = images.parent_path() / name;
+  return fs::exists(labels) ? labels : fs::path();
+}
+
+constexpr int64_t kCifarPixels = 3 * 32 * 32;
+constexpr int64_t kCifarRecord = 1 + kCifarPixels;
+
+}  // namespace
+
+DatasetPtr dataset_of(const at::Tensor& samples, const at::Tensor& labels,
+                      const std::string& description) {
+  SPARSEBIT_CHECK(samples.dim() > 0 && samples.size(0) > 0, InvalidArgument, description,
+                  ": there are no samples in it");
+  SPARSEBIT_CHECK(!labels.defined() || (labels.dim() == 1 && labels.size(0) == samples.size(0)),
+                  InvalidArgument, description, ": there are ", samples.size(0),
+                  " samples and labels of shape ",
+                  labels.defined() ? labels.sizes() : at::IntArrayRef());
+  return std::make_unique<ArrayDataset>(samples, labels, description);
+}
+
+DatasetPtr open_array(const fs::path& file, const fs::path& labels) {
+  refuse_labels(labels);
+  return dataset_of(load_npy(file), {}, "an array, " + file.filename().string());
+}
+
+DatasetPtr open_array_archive(const fs::path& file, const fs::path& labels) {
+  refuse_labels(labels);
+  NamedTensors arrays;
+  for (const auto& [name, bytes] : read_zip(file)) {
+    const std::string array = name.ends_with(".npy") ? name.substr(0, name.size() - 4) : name;
+    arrays.insert(array, parse_npy(bytes, file.string() + "/" + name));
+  }
+  const at::Tensor* samples = find_any(arrays, {"x", "data", "images"});
+  if (!samples && arrays.size() == 1) samples = &arrays.begin()->value();
+  SPARSEBIT_CHECK(samples, InvalidArgument, file.string(),
+                  ": there are several arrays in it, and none is called x, data or images");
+  const at::Tensor* classes = find_any(arrays, {"y", "labels"});
+  return dataset_of(*samples, classes ? *classes : at::Tensor(),
+                    "an archive of arrays, " + file.filename().string());
+}
+
+DatasetPtr open_mnist(const fs::path& file) {
+  const at::Tensor images = load_idx(file);
+  SPARSEBIT_CHECK(images.dim() == 3, InvalidArgument, file.string(), ": these are no images but ",
+                  images.sizes(), "; give the file of the images");
+  const fs::path labels = labels_beside(file);
+  return dataset_of(images.unsqueeze(1), labels.empty() ? at::Tensor() : load_idx(labels),
+                    "images in MNIST's format, " + file.filename().string());
+}
+
+bool is_cifar(const fs::path& file) {
+  const auto size = static_cast<int64_t>(fs::file_size(file));
+  return size > 0 && size % kCifarRecord == 0 &&
+         static_cast<unsigned char>(MappedFile(file).bytes()[0]) < 10;
+}
+
+DatasetPtr open_cifar(const std::vector<fs::path>& files) {
+  std::vector<at::Tensor> images, labels;
+  for (const fs::path& file : files) {
+    SPARSEBIT_CHECK(is_cifar(file), InvalidArgument, file.string(), ": this is no CIFAR-10 file");
+    MappedFile mapped(file);
+    const int64_t count = static_cast<int64_t>(mapped.size()) / kCifarRecord;
+    const at::Tensor records =
+        at::from_blob(mapped.data(), {count, kCifarRecord}, at::kByte).clone();
+    labels.push_back(records.select(1, 0).to(at::kLong));
+    images.push_back(records.narrow(1, 1, kCifarPixels).reshape({count, 3, 32, 32}));
+  }
+  const at::Tensor classes = at::cat(labels);
+  SPARSEBIT_CHECK(classes.max().item<int64_t>() < 10, InvalidArgument, files.front().string(),
+                  ": this is no CIFAR-10 file: there is a class ", classes.max().item<int64_t>());
+  return dataset_of(at::cat(images), classes, "CIFAR-10 images");
+}
+
+}  // namespace sparsebit::io

@@ -1,0 +1,52 @@
+#include "sparsebit/io/dataset.h"
+
+#include "io/dataset_kinds.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/mapped_file.h"
+
+#include <algorithm>
+
+namespace sparsebit::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::unique_ptr<Dataset> open_folder(const fs::path& folder, const fs::path& labels) {
+  std::vector<fs::path> images, binaries;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    if (has_image_suffix(entry.path())) images.push_back(entry.path());
+    if (entry.path().extension() == ".bin" && entry.path().parent_path() == folder)
+      binaries.push_back(entry.path());
+  }
+  std::sort(images.begin(), images.end());
+  std::sort(binaries.begin(), binaries.end());
+  if (!images.empty()) return open_image_folder(folder, std::move(images), labels);
+  SPARSEBIT_CHECK(
+      !binaries.empty(), InvalidArgument, folder.string(),
+      ": there are no images (.jpg, .jpeg, .png, .bmp) and no CIFAR-10 files (.bin) in it");
+  return open_cifar(binaries);
+}
+
+std::unique_ptr<Dataset> open_file(const fs::path& file, const fs::path& labels) {
+  const std::string start(MappedFile(file).bytes().substr(0, 6));
+  if (start == "\x93NUMPY") return open_array(file, labels);
+  if (start.starts_with("PK\x03\x04")) return open_array_archive(file, labels);
+  const bool is_zipped = start.starts_with("\x1f\x8b");
+  if (is_zipped || start.starts_with(std::string_view("\0\0\x08", 3))) return open_mnist(file);
+  if (is_cifar(file)) return open_cifar({file});
+  throw Error(
+      ErrorKind::InvalidArgument,
+      file.string() +
+          ": this is no folder of images, .npy or .npz file, MNIST idx file or CIFAR-10 file");
+}
+
+}  // namespace
+
+std::unique_ptr<Dataset> open_dataset(const fs::path& path, const fs::path& labels) {
+  SPARSEBIT_CHECK(fs::exists(path), Io, path.string(), ": there is no such file or folder");
+  return fs::is_directory(path) ? open_folder(path, labels) : open_file(path, labels);
+}
+
+}  // namespace sparsebit::io

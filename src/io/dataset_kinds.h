@@ -1,0 +1,30 @@
+#pragma once
+
+#include "sparsebit/io/dataset.h"
+
+// The kinds of data sets; dataset.cpp tells them apart.
+
+namespace sparsebit::io {
+
+using DatasetPtr = std::unique_ptr<Dataset>;
+
+bool has_image_suffix(const std::filesystem::path& file);
+/// @param files  inside the folder, in order.
+DatasetPtr open_image_folder(const std::filesystem::path& folder,
+                             std::vector<std::filesystem::path> files,
+                             const std::filesystem::path& labels);
+DatasetPtr open_array(const std::filesystem::path& file, const std::filesystem::path& labels);
+DatasetPtr open_array_archive(const std::filesystem::path& file,
+                              const std::filesystem::path& labels);
+DatasetPtr open_mnist(const std::filesystem::path& file);
+bool is_cifar(const std::filesystem::path& file);
+DatasetPtr open_cifar(const std::vector<std::filesystem::path>& files);
+
+/// A data set in memory: samples on the first axis; labels undefined for none.
+DatasetPtr dataset_of(const at::Tensor& samples, const at::Tensor& labels,
+                      const std::string& description);
+
+/// Throws InvalidArgument unless the index is one of `size`.
+void check_index(int64_t index, int64_t size);
+
+}  // namespace sparsebit::io

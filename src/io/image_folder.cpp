@@ -1,0 +1,102 @@
+#include "io/dataset_kinds.h"
+#include "io/label_file.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/io/image_file.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <set>
+
+namespace sparsebit::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The folder of the first level that a file lies in; empty when it lies in none.
+std::string folder_of(const fs::path& file, const fs::path& root) {
+  const fs::path inside = file.lexically_relative(root);
+  return std::distance(inside.begin(), inside.end()) > 1 ? inside.begin()->string() : "";
+}
+
+class ImageFolder : public Dataset {
+ public:
+  ImageFolder(fs::path folder, std::vector<fs::path> files, const fs::path& labels)
+      : folder_(std::move(folder)), files_(std::move(files)) {
+    if (!labels.empty()) {
+      read_labels(labels);
+    } else {
+      labels_from_folders();
+    }
+  }
+
+  int64_t size() const override { return static_cast<int64_t>(files_.size()); }
+  bool has_labels() const override { return !labels_.empty(); }
+  std::vector<std::string> classes() const override { return classes_; }
+  std::string describe() const override { return std::to_string(size()) + " image files"; }
+
+  Sample get(int64_t index) const override {
+    check_index(index, size());
+    const fs::path& file = files_[static_cast<size_t>(index)];
+    Sample sample{.data = load_image(file), .name = file.lexically_relative(folder_).string()};
+    if (has_labels()) sample.label = labels_[static_cast<size_t>(index)];
+    return sample;
+  }
+
+ private:
+  void labels_from_folders() {
+    std::set<std::string> names;
+    for (const fs::path& file : files_) names.insert(folder_of(file, folder_));
+    if (names.contains("") || names.size() < 2) return;
+    classes_.assign(names.begin(), names.end());
+    for (const fs::path& file : files_) {
+      const auto it = std::lower_bound(classes_.begin(), classes_.end(), folder_of(file, folder_));
+      labels_.push_back(it - classes_.begin());
+    }
+  }
+
+  /// Only files that have a label are samples.
+  void read_labels(const fs::path& file) {
+    const std::map<std::string, int64_t> known = read_label_file(file);
+    std::vector<fs::path> labelled;
+    for (const fs::path& image : files_) {
+      auto it = known.find(image.lexically_relative(folder_).string());
+      if (it == known.end()) it = known.find(image.filename().string());
+      if (it == known.end()) continue;
+      labelled.push_back(image);
+      labels_.push_back(it->second);
+    }
+    SPARSEBIT_CHECK(!labelled.empty(), InvalidArgument, file.string(),
+                    ": none of its lines names an image of ", folder_.string());
+    files_ = std::move(labelled);
+  }
+
+  fs::path folder_;
+  std::vector<fs::path> files_;
+  std::vector<int64_t> labels_;
+  std::vector<std::string> classes_;
+};
+
+}  // namespace
+
+bool has_image_suffix(const fs::path& file) {
+  constexpr std::array kSuffixes = {".jpg", ".jpeg", ".png", ".bmp"};
+  std::string suffix = file.extension().string();
+  std::transform(suffix.begin(), suffix.end(), suffix.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::find(kSuffixes.begin(), kSuffixes.end(), suffix) != kSuffixes.end();
+}
+
+DatasetPtr open_image_folder(const fs::path& folder, std::vector<fs::path> files,
+                             const fs::path& labels) {
+  return std::make_unique<ImageFolder>(folder, std::move(files), labels);
+}
+
+void check_index(int64_t index, int64_t size) {
+  SPARSEBIT_CHECK(index >= 0 && index < size, InvalidArgument, "there is no sample ", index,
+                  "; there are ", size);
+}
+
+}  // namespace sparsebit::io

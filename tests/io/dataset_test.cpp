@@ -1,0 +1,177 @@
+#include "sparsebit/io/dataset.h"
+
+#include "core/temp_dir.h"
+#include "sparsebit/core/error.h"
+#include "sparsebit/io/npy.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace sparsebit::io::dataset_test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+void write(const fs::path& file, const std::string& bytes) {
+  fs::create_directories(file.parent_path());
+  std::ofstream(file, std::ios::binary) << bytes;
+}
+
+/// A bitmap of one pixel.
+std::string bitmap(unsigned char red, unsigned char green, unsigned char blue) {
+  std::string bytes("BM", 2);
+  const auto number = [&](uint32_t value, int size) {
+    for (int i = 0; i < size; ++i) bytes += static_cast<char>(value >> (8 * i));
+  };
+  number(58, 4), number(0, 4), number(54, 4), number(40, 4), number(1, 4), number(1, 4);
+  number(1, 2), number(24, 2), number(0, 4), number(4, 4);
+  number(0, 4), number(0, 4), number(0, 4), number(0, 4);
+  bytes += static_cast<char>(blue);
+  bytes += static_cast<char>(green);
+  bytes += static_cast<char>(red);
+  bytes += '\0';
+  return bytes;
+}
+
+// --- folders of images --------------------------------------------------------------------------
+
+TEST(Dataset, FoldersAreClasses) {
+  const test::TempDir folder;
+  write(folder.path() / "dog" / "b.bmp", bitmap(1, 2, 3));
+  write(folder.path() / "cat" / "z.BMP", bitmap(4, 5, 6));
+  write(folder.path() / "cat" / "a.bmp", bitmap(7, 8, 9));
+  write(folder.path() / "cat" / "notes.txt", "not an image");
+  const auto data = open_dataset(folder.path());
+  EXPECT_EQ(data->describe(), "3 image files");
+  EXPECT_THAT(data->classes(), ElementsAre("cat", "dog"));
+  const Sample first = data->get(0), last = data->get(2);
+  EXPECT_EQ(first.name, "cat/a.bmp");
+  EXPECT_EQ(first.label, 0);
+  EXPECT_EQ(last.label, 1);
+  EXPECT_TRUE(at::equal(last.data, at::tensor({1, 2, 3}, at::kByte).view({3, 1, 1})));
+  EXPECT_THAT([&] { data->get(3); },
+              ThrowsMessage<Error>(HasSubstr("there is no sample 3; there are 3")));
+}
+
+TEST(Dataset, ImagesWithoutFoldersHaveNoLabels) {
+  const test::TempDir folder;
+  write(folder.path() / "b.bmp", bitmap(1, 2, 3));
+  write(folder.path() / "a.bmp", bitmap(4, 5, 6));
+  const auto data = open_dataset(folder.path());
+  EXPECT_FALSE(data->has_labels());
+  EXPECT_EQ(data->get(0).name, "a.bmp");
+}
+
+TEST(Dataset, LabelsOfAFile) {
+  const test::TempDir folder;
+  for (const char* name : {"a.bmp", "b.bmp", "c.bmp"}) write(folder.path() / name, bitmap(1, 2, 3));
+  const fs::path labels = folder.path() / "labels.tsv";
+  write(labels, "class_index\twnid\tfile\n7\tn01\tb.bmp\n3\tn02\ta.bmp\r\n");
+  const auto data = open_dataset(folder.path(), labels);
+  EXPECT_EQ(data->size(), 2);  // those with a label
+  EXPECT_EQ(data->get(0).label, 3);
+  EXPECT_EQ(data->get(1).label, 7);
+  write(labels, "a.bmp\tcat\n");
+  EXPECT_THAT([&] { open_dataset(folder.path(), labels); },
+              ThrowsMessage<Error>(HasSubstr("there are no labels in it")));
+  write(labels, "a.bmp,1\nb.bmp,cat\n");
+  EXPECT_THAT([&] { open_dataset(folder.path(), labels); },
+              ThrowsMessage<Error>(HasSubstr(
+                  "labels.tsv:2: expected a file name and a class number, found 'b.bmp,cat'")));
+  write(labels, "x.bmp\t1\n");
+  EXPECT_THAT([&] { open_dataset(folder.path(), labels); },
+              ThrowsMessage<Error>(HasSubstr("none of its lines names an image")));
+}
+
+// --- arrays -------------------------------------------------------------------------------------
+
+TEST(Dataset, ArraysAndArchivesOfThem) {
+  const test::TempDir folder;
+  const at::Tensor x = at::arange(24.).view({4, 2, 3}).to(at::kFloat);
+  save_npy(folder.path() / "x.npy", x);
+  const auto plain = open_dataset(folder.path() / "x.npy");
+  EXPECT_EQ(plain->size(), 4);
+  EXPECT_FALSE(plain->has_labels());
+  EXPECT_TRUE(at::equal(plain->get(2).data, x[2]));
+  // As numpy wrote them, plain and packed.
+  for (const char* name : {"stored.npz", "packed.npz"}) {
+    SCOPED_TRACE(name);
+    const auto data = open_dataset(fs::path(SPARSEBIT_IO_FIXTURES) / name);
+    EXPECT_EQ(data->size(), 4);
+    EXPECT_EQ(data->get(1).label, 1);
+    EXPECT_TRUE(at::equal(data->get(3).data, x[3]));
+  }
+}
+
+TEST(Dataset, DamagedArchivesAreErrors) {
+  const test::TempDir folder;
+  std::ifstream in(fs::path(SPARSEBIT_IO_FIXTURES) / "packed.npz", std::ios::binary);
+  const std::string good((std::istreambuf_iterator<char>(in)), {});
+  const fs::path file = folder.path() / "x.npz";
+  for (size_t i = 0; i < good.size(); ++i) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 0x41);
+    write(file, bad);
+    try {
+      open_dataset(file)->get(0);
+    } catch (const Error&) {  // or it was a byte that nobody reads
+    }
+    write(file, good.substr(0, i));
+    EXPECT_THROW(open_dataset(file), Error) << i;
+  }
+}
+
+// --- MNIST and CIFAR-10 -------------------------------------------------------------------------
+
+TEST(Dataset, MnistWithTheLabelsBesideIt) {
+  const test::TempDir folder;
+  write(folder.path() / "t-images-idx3-ubyte",
+        std::string("\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x02", 16) + "abcd");
+  write(folder.path() / "t-labels-idx1-ubyte", std::string("\0\0\x08\x01\0\0\0\x02\x05\x07", 10));
+  const auto data = open_dataset(folder.path() / "t-images-idx3-ubyte");
+  EXPECT_EQ(data->size(), 2);
+  EXPECT_EQ(data->get(1).label, 7);
+  EXPECT_TRUE(at::equal(data->get(1).data, at::tensor({'c', 'd'}, at::kByte).view({1, 1, 2})));
+  EXPECT_THAT([&] { open_dataset(folder.path() / "t-labels-idx1-ubyte"); },
+              ThrowsMessage<Error>(HasSubstr("give the file of the images")));
+}
+
+TEST(Dataset, CifarFilesAndFoldersOfThem) {
+  const test::TempDir folder;
+  const auto record = [](char label, char pixel) {
+    return std::string(1, label) + std::string(3072, pixel);
+  };
+  write(folder.path() / "data_batch_1.bin", record(3, 'a') + record(9, 'b'));
+  write(folder.path() / "data_batch_2.bin", record(0, 'c'));
+  EXPECT_EQ(open_dataset(folder.path() / "data_batch_1.bin")->size(), 2);
+  const auto all = open_dataset(folder.path());
+  EXPECT_EQ(all->size(), 3);
+  EXPECT_EQ(all->get(1).label, 9);
+  EXPECT_EQ(all->get(2).data.sizes(), at::IntArrayRef({3, 32, 32}));
+  EXPECT_EQ(all->get(2).data[0][0][0].item<int64_t>(), 'c');
+  write(folder.path() / "data_batch_3.bin", record(3, 'a') + record(10, 'b'));
+  EXPECT_THAT([&] { open_dataset(folder.path()); },
+              ThrowsMessage<Error>(HasSubstr("there is a class 10")));
+}
+
+TEST(Dataset, WhatIsNoneOfTheseIsAnError) {
+  const test::TempDir folder;
+  EXPECT_THAT([&] { open_dataset(folder.path() / "none"); },
+              ThrowsMessage<Error>(HasSubstr("there is no such file or folder")));
+  EXPECT_THAT([&] { open_dataset(folder.path()); },
+              ThrowsMessage<Error>(HasSubstr("there are no images")));
+  write(folder.path() / "text", "hello");
+  EXPECT_THAT([&] { open_dataset(folder.path() / "text"); },
+              ThrowsMessage<Error>(HasSubstr("this is no folder of images, .npy or .npz file")));
+  write(folder.path() / "empty", "");
+  EXPECT_THROW(open_dataset(folder.path() / "empty"), Error);
+}
+
+}  // namespace
+}  // namespace sparsebit::io::dataset_test
