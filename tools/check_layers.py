@@ -21,8 +21,8 @@ USES = {
     "nn": ["fx"],
     "zoo": ["nn"],
     "frontends": ["fx", "nn", "io"],
-    "export": ["fx", "nn", "io", "frontends"],
-    "cli": ["zoo", "io", "passes", "frontends", "export"],
+    "export": ["fx", "nn", "io", "frontends", "quant"],
+    "cli": ["zoo", "io", "passes", "frontends", "export", "quant"],
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"](?:sparsebit/)?([^">]+)[">]')

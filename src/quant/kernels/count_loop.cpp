@@ -3,13 +3,15 @@
 #include "quant/kernels/for_each_cpu.h"
 
 #include <bit>
+#include <limits>
 
 namespace sparsebit::quant {
 
 SPARSEBIT_FOR_EACH_CPU
 std::pair<float, float> bounds_of(const float* numbers, int64_t count) {
-  constexpr int64_t kLanes = 16;
+  constexpr int64_t kLanes = 32;
   float low[kLanes], high[kLanes];
+  int32_t nan[kLanes] = {};
   for (int64_t k = 0; k < kLanes; ++k) low[k] = high[k] = numbers[0];
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
@@ -17,17 +19,21 @@ std::pair<float, float> bounds_of(const float* numbers, int64_t count) {
       const float number = numbers[i + k];
       low[k] = number < low[k] ? number : low[k];
       high[k] = number > high[k] ? number : high[k];
+      nan[k] |= number != number;
     }
   }
   for (; i < count; ++i) {
     low[0] = numbers[i] < low[0] ? numbers[i] : low[0];
     high[0] = numbers[i] > high[0] ? numbers[i] : high[0];
+    nan[0] |= numbers[i] != numbers[i];
   }
   for (int64_t k = 1; k < kLanes; ++k) {
     low[0] = low[k] < low[0] ? low[k] : low[0];
     high[0] = high[k] > high[0] ? high[k] : high[0];
+    nan[0] |= nan[k];
   }
-  return {low[0], high[0]};
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  return nan[0] ? std::pair(none, none) : std::pair(low[0], high[0]);
 }
 
 void count_numbers(const float* numbers, int64_t count, int shift, int64_t* counts) {

@@ -5,7 +5,7 @@
 
 namespace sparsebit::quant {
 
-/// The smallest and the largest of at least one number; NaN is passed over.
+/// The smallest and the largest of at least one number; both are NaN when one of them is.
 std::pair<float, float> bounds_of(const float* numbers, int64_t count);
 
 /// Adds 1 to counts[bits of number >> shift] for each number.

@@ -35,19 +35,23 @@ void round_channels(const float* x, float* out, int64_t count, const float* scal
 SPARSEBIT_FOR_EACH_CPU
 double squared_error(const float* x, int64_t count, const Grid& grid) {
   constexpr int64_t kLanes = 16;  // sums side by side, so that they are a vector
+  constexpr int64_t kRun = 1024;  // summed in float, which is exact enough for so few
   const float scale = grid.scale, low = grid.low, high = grid.high;
-  const auto error = [&](float number) {
+  const auto error = [=](float number) {
     const float off = number - rounded(clamped(number / scale, low, high)) * scale;
-    return static_cast<double>(off) * off;
+    return off * off;
   };
-  double sums[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (int64_t k = 0; k < kLanes; ++k) sums[k] += error(x[i + k]);
-  }
   double sum = 0;
-  for (; i < count; ++i) sum += error(x[i]);
-  for (const double part : sums) sum += part;
+  for (int64_t start = 0; start < count; start += kRun) {
+    const int64_t end = start + kRun < count ? start + kRun : count;
+    float sums[kLanes] = {};
+    int64_t i = start;
+    for (; i + kLanes <= end; i += kLanes) {
+      for (int64_t k = 0; k < kLanes; ++k) sums[k] += error(x[i + k]);
+    }
+    for (; i < end; ++i) sum += error(x[i]);
+    for (const float part : sums) sum += part;
+  }
   return sum;
 }
 

@@ -35,6 +35,9 @@ double times_log(double x) { return x > 0 ? x * std::log(x) : 0; }
 /// p is the window with what is outside added to its ends. q is what is left of the window when
 /// neighbours are joined to `levels` bins and each is spread over those that had anything. Their
 /// divergence is sum(p * log(p / q)), both divided by their sums.
+///
+/// The groups of a window begin every so many bins. For all windows with groups of one size, sums
+/// over every so many groups are made once, and a window is the difference of two of them.
 class KlSearch {
  public:
   KlSearch(const std::vector<double>& counts, int64_t levels)
@@ -42,14 +45,20 @@ class KlSearch {
         levels_(levels),
         sum_(counts, [](double c) { return c; }),
         filled_(counts, [](double c) { return c > 0 ? 1. : 0.; }),
-        times_log_(counts, times_log) {}
+        times_log_(counts, times_log),
+        logs_(kBins, 0.),
+        empty_(kBins, 0.) {}
 
   /// Half the width of the best window, in bins.
-  double best() const {
+  double best() {
     double least = std::numeric_limits<double>::infinity();
-    int64_t best = kCentre - 1;
+    int64_t best = kCentre - 1, group = 0;
     for (int64_t reach = levels_ / 2; reach < kCentre; ++reach) {
-      const double found = divergence(reach);
+      if (const int64_t size = (2 * reach + 1) / levels_; size != group) {
+        group = size;
+        sum_groups(group);
+      }
+      const double found = divergence(reach, group);
       if (found >= least) continue;
       least = found;
       best = reach;
@@ -58,39 +67,57 @@ class KlSearch {
   }
 
  private:
-  double divergence(int64_t reach) const {
+  /// What a group gives: sum(p * log(q)) and how many bins of q are empty.
+  struct Group {
+    double p_log_q = 0;
+    double empty = 0;
+  };
+
+  /// @param outside  counts added to p at an end of the window, and whether that fills a bin
+  Group group_at(int64_t from, int64_t to, double outside = 0, double newly_filled = 0) const {
+    const double inside = sum_(from, to), filled = filled_(from, to) + newly_filled;
+    Group group{.empty = static_cast<double>(to - from) - (inside > 0 ? filled : 0)};
+    if (inside + outside > 0)
+      group.p_log_q = (inside + outside) * std::log(inside > 0 ? inside / filled : kNothing);
+    return group;
+  }
+
+  void sum_groups(int64_t size) {
+    for (int64_t from = 0; from + size <= kBins; ++from) {
+      const Group group = group_at(from, from + size);
+      const bool has_before = from >= size;
+      logs_[index(from)] = group.p_log_q + (has_before ? logs_[index(from - size)] : 0);
+      empty_[index(from)] = group.empty + (has_before ? empty_[index(from - size)] : 0);
+    }
+  }
+
+  double divergence(int64_t reach, int64_t size) const {
     const int64_t first = kCentre - reach, last = kCentre + reach;
     const double below = sum_(0, first), above = sum_(last + 1, kBins);
     const double left = at(first) + below, right = at(last) + above;
-    double p_log_p = times_log_(first + 1, last) + times_log(left) + times_log(right);
-    double p_log_q = 0, q_sum = 0, q_empty = 0;
-    const int64_t joined = (2 * reach + 1) / levels_;
-    for (int64_t level = 0; level < levels_; ++level) {
-      const int64_t from = first + level * joined;
-      const int64_t to = level + 1 < levels_ ? from + joined : last + 1;
-      const double in_window = sum_(from, to);
-      const double outside = (level == 0 ? below : 0) + (level + 1 == levels_ ? above : 0);
-      double filled = filled_(from, to);
-      if (level == 0 && at(first) == 0 && below > 0) ++filled;
-      if (level + 1 == levels_ && at(last) == 0 && above > 0) ++filled;
-      q_empty += static_cast<double>(to - from) - (in_window > 0 ? filled : 0);
-      q_sum += in_window;
-      if (in_window + outside == 0) continue;
-      p_log_q += (in_window + outside) * std::log(in_window > 0 ? in_window / filled : kNothing);
-    }
+    const int64_t start_of_last = first + (levels_ - 1) * size;
+    const Group front = group_at(first, first + size, below, at(first) == 0 && below > 0 ? 1 : 0);
+    const Group back = group_at(start_of_last, last + 1, above, at(last) == 0 && above > 0 ? 1 : 0);
+    // Those between the two: up to the one before the last, without the first.
+    const size_t up_to = index(start_of_last - size), without = index(first);
+    const double p_log_q = front.p_log_q + back.p_log_q + logs_[up_to] - logs_[without];
+    const double q_empty = front.empty + back.empty + empty_[up_to] - empty_[without];
+    const double p_log_p = times_log_(first + 1, last) + times_log(left) + times_log(right);
     const double p_empty = static_cast<double>(2 * reach + 1) - filled_(first + 1, last) -
                            (left > 0 ? 1 : 0) - (right > 0 ? 1 : 0);
     const double p_total = sum_(0, kBins) + p_empty * kNothing;
-    const double q_total = q_sum + q_empty * kNothing;
+    const double q_total = sum_(first, last + 1) + q_empty * kNothing;
     // Where both are empty, p and q are the same and cancel.
     return (p_log_p - p_log_q) / p_total + std::log(q_total / p_total);
   }
 
-  double at(int64_t bin) const { return counts_[static_cast<size_t>(bin)]; }
+  static size_t index(int64_t bin) { return static_cast<size_t>(bin); }
+  double at(int64_t bin) const { return counts_[index(bin)]; }
 
   const std::vector<double>& counts_;
   int64_t levels_;
   RunningSums sum_, filled_, times_log_;
+  std::vector<double> logs_, empty_;  // by first bin: this group and those every so many before it
 };
 
 class KlHistogram : public DistributionObserver {

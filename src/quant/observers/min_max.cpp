@@ -11,9 +11,8 @@ class MinMax : public Observer {
 
  private:
   void add(const at::Tensor& x) override {
-    const auto [low, high] = at::aminmax(rows_of(x), /*dim=*/1);
-    check_finite(x, at::stack({low, high}));
-    extend(low, high);
+    const ValueRange bounds = bounds_of_rows(x);
+    extend(bounds.low, bounds.high);
   }
 
   void add_seen_by(const Observer& other) override {

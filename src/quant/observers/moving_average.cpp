@@ -19,9 +19,8 @@ class MovingAverage : public Observer {
     const int64_t samples = x.dim() > 0 ? x.size(0) : 1;
     for (int64_t i = 0; i < samples; ++i) {
       const at::Tensor sample = x.dim() > 0 ? x.narrow(0, i, 1) : x;
-      const auto [low, high] = at::aminmax(rows_of(sample), /*dim=*/1);
-      const at::Tensor bounds = at::stack({low, high}).to(at::kDouble);
-      check_finite(x, bounds);
+      const ValueRange range = bounds_of_rows(sample);
+      const at::Tensor bounds = at::stack({range.low, range.high}).to(at::kDouble);
       average_ = count_ == 0 ? bounds : average_ * ratio_ + bounds * (1 - ratio_);
       if (count_ == 0) first_ = bounds;
       ++count_;

@@ -1,5 +1,6 @@
 #include "sparsebit/quant/observers/observer.h"
 
+#include "quant/kernels/count_loop.h"
 #include "quant/observers/all_observers.h"
 
 #include "sparsebit/core/error.h"
@@ -66,6 +67,17 @@ void Observer::check_finite(const at::Tensor& x, const at::Tensor& bounds) {
   throw Error(ErrorKind::InvalidArgument,
               c10::str("there are ", nans, " NaN and ", infinities, " infinities among ", x.numel(),
                        " numbers, so there is no range"));
+}
+
+ValueRange Observer::bounds_of_rows(const at::Tensor& x) const {
+  const at::Tensor rows = rows_of(x);
+  const at::Tensor low = at::empty({rows.size(0)}), high = at::empty({rows.size(0)});
+  for (int64_t row = 0; row < rows.size(0); ++row) {
+    std::tie(low.data_ptr<float>()[row], high.data_ptr<float>()[row]) =
+        quant::bounds_of(rows.data_ptr<float>() + row * rows.size(1), rows.size(1));
+  }
+  check_finite(x, at::stack({low, high}));
+  return {low, high};
 }
 
 at::Tensor Observer::rows_of(const at::Tensor& x) const {

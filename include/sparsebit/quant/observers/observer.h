@@ -45,6 +45,8 @@ class Observer {
  protected:
   /// Everything that shares a scale in a row: [scales, elements], float32, contiguous.
   at::Tensor rows_of(const at::Tensor& x) const;
+  /// The smallest and largest number of each row. Throws when one is not finite.
+  ValueRange bounds_of_rows(const at::Tensor& x) const;
   /// Throws unless `bounds`, which were found in x, are finite; NaN among numbers makes them NaN.
   static void check_finite(const at::Tensor& x, const at::Tensor& bounds);
   /// Numbers for each scale in the shape of the scales.

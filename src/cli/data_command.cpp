@@ -1,0 +1,142 @@
+#include "cli/commands.h"
+#include "cli/common_options.h"
+#include "cli/data_options.h"
+#include "cli/usage_error.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/fx/ops/value.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+namespace sparsebit::cli {
+namespace {
+
+struct DataCommandOptions {
+  std::string path;
+  std::string labels;
+  std::string preprocess = "none";
+  std::string show;
+  bool json = false;
+  CommonOptions common;
+};
+
+/// What is found when the samples are read.
+struct Findings {
+  std::map<std::string, int64_t> shapes;  // "uint8 [3, 32, 32]" -> how many
+  std::vector<std::string> problems;      // the first few
+  int64_t unreadable = 0;
+  std::map<int64_t, int64_t> classes;  // class -> how many
+};
+
+constexpr size_t kMostProblems = 5;
+/// Reading all of a large set would take as long as what the user wants to do with it.
+constexpr int64_t kMostRead = 1000;
+
+Findings look_at(const io::Dataset& data, const io::Preprocess& preprocess) {
+  Findings found;
+  for (int64_t i = 0; i < std::min(data.size(), kMostRead); ++i) {
+    try {
+      const io::Sample sample = data.get(i);
+      preprocess.apply(sample.data);
+      ++found.shapes[c10::str(fx::dtype_name(sample.data.scalar_type()), " ", sample.data.sizes())];
+      if (sample.label) ++found.classes[*sample.label];
+    } catch (const Error& e) {
+      ++found.unreadable;
+      if (found.problems.size() < kMostProblems) found.problems.emplace_back(e.what());
+    }
+  }
+  return found;
+}
+
+/// The most frequent shapes, and how many others there are.
+std::string shapes_as_text(const Findings& found) {
+  constexpr size_t kMostShown = 5;
+  std::vector<std::pair<int64_t, std::string>> shapes;
+  for (const auto& [shape, count] : found.shapes) shapes.emplace_back(-count, shape);
+  std::sort(shapes.begin(), shapes.end());
+  std::string text;
+  for (size_t i = 0; i < std::min(shapes.size(), kMostShown); ++i)
+    text += fmt::format("  {:>7}  {}\n", -shapes[i].first, shapes[i].second);
+  if (shapes.size() > kMostShown)
+    text += fmt::format("           and {} other shapes\n", shapes.size() - kMostShown);
+  return text;
+}
+
+std::string classes_as_text(const io::Dataset& data, const Findings& found) {
+  if (!data.has_labels()) return "no labels\n";
+  constexpr size_t kMostShown = 8;
+  std::vector<std::string> names = data.classes();
+  const bool more = names.size() > kMostShown;
+  names.resize(std::min(names.size(), kMostShown));
+  std::string text = fmt::format("classes: {}\n", found.classes.size());
+  if (!names.empty()) text += fmt::format("  {}{}\n", fmt::join(names, ", "), more ? ", ..." : "");
+  return text;
+}
+
+std::string as_text(const io::Dataset& data, const Findings& found) {
+  std::string text = fmt::format("{}: {} samples\n", data.describe(), data.size());
+  if (data.size() > kMostRead) text += fmt::format("looked at the first {}\n", kMostRead);
+  text += shapes_as_text(found) + classes_as_text(data, found);
+  if (found.unreadable > 0) text += fmt::format("{} cannot be used:\n", found.unreadable);
+  for (const std::string& problem : found.problems) text += "  " + problem + "\n";
+  return text;
+}
+
+std::string as_json(const io::Dataset& data, const Findings& found) {
+  nlohmann::ordered_json json;
+  json["kind"] = data.describe();
+  json["samples"] = data.size();
+  json["looked_at"] = std::min(data.size(), kMostRead);
+  json["shapes"] = found.shapes;
+  json["labels"] = data.has_labels();
+  json["classes"] = found.classes.size();
+  json["unreadable"] = found.unreadable;
+  json["problems"] = found.problems;
+  return json.dump(2) + "\n";
+}
+
+void show_data(const DataCommandOptions& options, std::ostream& out) {
+  apply(options.common);
+  if (!options.show.empty()) {
+    out << preprocess_of(options.show).describe();
+    return;
+  }
+  if (options.path.empty()) throw UsageError("data needs a PATH, or --show-preprocess NAME");
+  const auto data = io::open_dataset(options.path, options.labels);
+  const Findings found = look_at(*data, preprocess_of(options.preprocess));
+  out << (options.json ? as_json(*data, found) : as_text(*data, found));
+  SPARSEBIT_CHECK(found.unreadable == 0, InvalidArgument, options.path, ": ", found.unreadable,
+                  " samples cannot be used");
+}
+
+}  // namespace
+
+void add_data_command(CLI::App& app, std::ostream& out) {
+  auto options = std::make_shared<DataCommandOptions>();
+  CLI::App* cmd = app.add_subcommand("data", "Say what a data set holds, before you wait for it");
+  cmd->add_option("path", options->path,
+                  "A folder of images, a .npy or .npz file, an MNIST or CIFAR-10 file");
+  cmd->add_option("--labels", options->labels, "TSV file with a file name and a class number");
+  cmd->add_option("--preprocess", options->preprocess,
+                  "A preset or YAML file to try on the samples")
+      ->capture_default_str();
+  cmd->add_option("--show-preprocess", options->show,
+                  "Print what a preset does (imagenet, cifar10, mnist, none), as YAML to edit");
+  cmd->add_flag("--json", options->json, "Print JSON");
+  add_common_options(*cmd, options->common);
+  cmd->footer(
+      "Examples:\n"
+      "  sparsebit data images/ --preprocess imagenet\n"
+      "  sparsebit data --show-preprocess imagenet > mine.yaml");
+  cmd->callback([options, &out] { show_data(*options, out); });
+}
+
+}  // namespace sparsebit::cli

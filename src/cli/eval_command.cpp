@@ -1,0 +1,140 @@
+#include "cli/commands.h"
+#include "cli/common_options.h"
+#include "cli/data_options.h"
+#include "cli/model_source.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/progress.h"
+#include "sparsebit/export/quantized_file.h"
+#include "sparsebit/fx/interpreter.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+namespace sparsebit::cli {
+namespace {
+
+struct EvalOptions {
+  std::string model;
+  DataOptions data;
+  bool json = false;
+  CommonOptions common;
+};
+
+/// A float or quantized model that takes one tensor.
+class Classifier {
+ public:
+  Classifier(const std::string& source, uint64_t seed) {
+    if (std::filesystem::is_regular_file(source) && exports::is_quantized_file(source)) {
+      quantized_ = exports::load_quantized(source);
+      quantized_->set_quant({.weights = true, .features = true});
+    } else {
+      loaded_ = load_model(source, {.seed = seed});
+      loaded_.module->eval();
+    }
+    const auto inputs = module().graph().placeholders();
+    SPARSEBIT_CHECK(inputs.size() == 1, Unsupported, source, ": it has ", inputs.size(),
+                    " inputs, and data sets have one");
+    const auto& info = inputs.front()->tensor_info();
+    const bool fixed = !quantized_ && info && !info->shape.empty() && info->shape[0] > 0;
+    if (fixed) batch_ = info->shape[0];
+  }
+
+  /// How many samples it takes at once; 0 when any number will do.
+  int64_t fixed_batch() const { return batch_; }
+
+  at::Tensor scores(const at::Tensor& batch) {
+    fx::Interpreter interpreter(module(), fx::RunMode::Inference);
+    const fx::Value result = interpreter.run({batch});
+    const at::Tensor scores = (result.is_sequence() ? result.items().at(0) : result).tensor();
+    SPARSEBIT_CHECK(scores.dim() >= 2 && scores.size(0) == batch.size(0), InvalidArgument,
+                    "the model gives ", scores.sizes(), " for a batch of ", batch.size(0),
+                    "; accuracy needs a score for each class");
+    return scores.flatten(1);
+  }
+
+ private:
+  fx::GraphModule& module() { return quantized_ ? quantized_->module() : *loaded_.module; }
+
+  std::unique_ptr<quant::QuantModel> quantized_;
+  LoadedModel loaded_;
+  int64_t batch_ = 0;
+};
+
+struct Accuracy {
+  int64_t samples = 0, first = 0, among_five = 0;
+};
+
+Accuracy evaluate(Classifier& classifier, const PreparedData& data, const EvalOptions& options) {
+  ProgressOptions shown;
+  if (options.common.quiet || options.json) shown.style = ProgressOptions::Style::Quiet;
+  Progress progress("evaluating", data.size(), shown);
+  const int64_t fixed = classifier.fixed_batch();
+  const int64_t step = fixed > 0 ? fixed : options.data.batch_size;
+  SPARSEBIT_CHECK(data.size() % std::max<int64_t>(1, fixed) == 0, InvalidArgument,
+                  "the model takes ", fixed, " samples at once, which does not divide ",
+                  data.size(), "; see --samples");
+  Accuracy found;
+  for (int64_t start = 0; start < data.size(); start += step) {
+    const at::Tensor scores = classifier.scores(data.batch(start, step));
+    const at::Tensor best = std::get<1>(scores.topk(std::min<int64_t>(5, scores.size(1)), 1));
+    for (int64_t i = 0; i < scores.size(0); ++i) {
+      const at::Tensor hits = best[i].eq(data.label(start + i));
+      found.first += hits[0].item<bool>() ? 1 : 0;
+      found.among_five += hits.any().item<bool>() ? 1 : 0;
+      ++found.samples;
+    }
+    progress.advance(scores.size(0));
+  }
+  progress.finish();
+  return found;
+}
+
+void eval(const EvalOptions& options, std::ostream& out) {
+  apply(options.common);
+  const PreparedData data(options.data, options.common.seed);
+  SPARSEBIT_CHECK(data.has_labels(), InvalidArgument, options.data.data,
+                  ": there are no labels; give --labels, or folders that are classes");
+  Classifier classifier(options.model, options.common.seed);
+  const Accuracy found = evaluate(classifier, data, options);
+  const auto share = [&](int64_t hits) {
+    return 100. * static_cast<double>(hits) /
+           static_cast<double>(std::max<int64_t>(1, found.samples));
+  };
+  if (options.json) {
+    out << nlohmann::ordered_json{{"samples", found.samples},
+                                  {"top1", share(found.first)},
+                                  {"top5", share(found.among_five)}}
+               .dump(2)
+        << "\n";
+    return;
+  }
+  out << fmt::format("top-1 {:.2f} %   top-5 {:.2f} %   of {} samples\n", share(found.first),
+                     share(found.among_five), found.samples);
+}
+
+}  // namespace
+
+void add_eval_command(CLI::App& app, std::ostream& out) {
+  auto options = std::make_shared<EvalOptions>();
+  CLI::App* cmd = app.add_subcommand("eval", "Measure the accuracy of a classifier");
+  cmd->add_option("model", options->model,
+                  "Model: an ONNX or TorchScript file, a file of 'sparsebit quantize', or zoo:NAME")
+      ->required()
+      ->check(not_empty);
+  add_data_options(*cmd, options->data);
+  cmd->add_flag("--json", options->json, "Print JSON");
+  add_common_options(*cmd, options->common);
+  cmd->footer(
+      "Example:\n"
+      "  sparsebit eval model.quantized --data images/ --labels labels.tsv --preprocess imagenet");
+  cmd->callback([options, &out] { eval(*options, out); });
+}
+
+}  // namespace sparsebit::cli

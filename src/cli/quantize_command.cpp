@@ -1,0 +1,116 @@
+#include "cli/commands.h"
+#include "cli/common_options.h"
+#include "cli/data_options.h"
+#include "cli/model_source.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/log.h"
+#include "sparsebit/core/progress.h"
+#include "sparsebit/export/quantized_file.h"
+#include "sparsebit/quant/quant_model.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+namespace sparsebit::cli {
+namespace {
+
+struct QuantizeOptions {
+  std::string model;
+  std::string config;
+  std::string output;
+  DataOptions data;
+  bool json = false;
+  CommonOptions common;
+};
+
+/// How many quantizers there are of each kind: "int8 per-channel-symmetric minmax" -> 21.
+std::map<std::string, int64_t> kinds_of(const quant::QuantModel& model) {
+  std::map<std::string, int64_t> kinds;
+  for (const quant::QuantPoint& point : model.points()) {
+    const char* what = point.is_weight() ? "weights" : "features";
+    ++kinds[std::string(what) + ", " + point.quantizer->summary()];
+  }
+  return kinds;
+}
+
+std::string report(const QuantizeOptions& options, const quant::QuantModel& model,
+                   int64_t samples) {
+  const auto bytes = std::filesystem::file_size(options.output);
+  if (options.json) {
+    nlohmann::ordered_json json;
+    json["file"] = options.output;
+    json["bytes"] = bytes;
+    json["samples"] = samples;
+    json["quantizers"] = kinds_of(model);
+    json["float"] = model.floats().size();
+    json["unused_patterns"] = model.unused_patterns();
+    return json.dump(2) + "\n";
+  }
+  std::string text = fmt::format("calibrated with {} samples\n", samples);
+  for (const auto& [kind, count] : kinds_of(model))
+    text += fmt::format("  {:>5}  {}\n", count, kind);
+  text += fmt::format("  {:>5}  nodes have inputs that stay float\n", model.floats().size());
+  return text + fmt::format("wrote {} ({} bytes)\n", options.output, bytes);
+}
+
+void calibrate(quant::QuantModel& model, const PreparedData& data, const QuantizeOptions& options) {
+  ProgressOptions shown;
+  if (options.common.quiet || options.json) shown.style = ProgressOptions::Style::Quiet;
+  Progress progress("calibrating", data.size(), shown);
+  model.prepare_calibration();
+  for (int64_t start = 0; start < data.size(); start += options.data.batch_size) {
+    const at::Tensor batch = data.batch(start, options.data.batch_size);
+    model.forward({batch});
+    progress.advance(batch.size(0));
+  }
+  model.calc_qparams();
+  progress.finish();
+}
+
+void quantize(const QuantizeOptions& options, std::ostream& out) {
+  apply(options.common);
+  const quant::QConfig config = quant::parse_qconfig(std::filesystem::path(options.config));
+  const PreparedData data(options.data, options.common.seed);
+  const LoadedModel loaded = load_model(options.model, {.seed = options.common.seed});
+  const auto inputs = loaded.module->graph().placeholders();
+  SPARSEBIT_CHECK(inputs.size() == 1, Unsupported, options.model, ": it has ", inputs.size(),
+                  " inputs, and data sets have one");
+  const auto& info = inputs.front()->tensor_info();
+  const bool has_batch = info && !info->shape.empty() && info->shape[0] > 0;
+  quant::QuantModel model(*loaded.module, config, {data.batch(0, has_batch ? info->shape[0] : 1)});
+  for (const std::string& pattern : model.unused_patterns()) log_warning("{}", pattern);
+  calibrate(model, data, options);
+  model.set_quant({.weights = true, .features = true});
+  exports::save_quantized(model, options.output);
+  out << report(options, model, data.size());
+}
+
+}  // namespace
+
+void add_quantize_command(CLI::App& app, std::ostream& out) {
+  auto options = std::make_shared<QuantizeOptions>();
+  CLI::App* cmd = app.add_subcommand("quantize", "Calibrate a model and write it quantized");
+  cmd->add_option("model", options->model, kModelHelp)->required()->check(not_empty);
+  cmd->add_option("-c,--config", options->config, "YAML file: what is quantized how")
+      ->required()
+      ->check(not_empty);
+  cmd->add_option("-o,--output", options->output, "File to write")->required()->check(not_empty);
+  add_data_options(*cmd, options->data);
+  cmd->add_flag("--json", options->json, "Print JSON");
+  add_common_options(*cmd, options->common);
+  cmd->footer(
+      "Example:\n"
+      "  sparsebit quantize model.onnx -c qconfig.yaml --data images/ --preprocess imagenet "
+      "--samples 256 -o model.quantized");
+  cmd->callback([options, &out] { quantize(*options, out); });
+}
+
+}  // namespace sparsebit::cli

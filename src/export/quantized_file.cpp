@@ -1,0 +1,39 @@
+#include "sparsebit/export/quantized_file.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/error_context.h"
+#include "sparsebit/core/mapped_file.h"
+#include "sparsebit/io/safetensors.h"
+#include "sparsebit/quant/saved_model.h"
+
+namespace sparsebit::exports {
+namespace {
+
+constexpr const char* kKey = "sparsebit.quantized";
+
+}  // namespace
+
+void save_quantized(const quant::QuantModel& model, const std::filesystem::path& file) {
+  const quant::SavedModel saved = quant::save_model(model);
+  io::save_safetensors(file, saved.tensors, {{kKey, saved.description}});
+}
+
+std::unique_ptr<quant::QuantModel> load_quantized(const std::filesystem::path& file) {
+  const io::SafetensorsFile content = io::load_safetensors(file);
+  const auto description = content.metadata.find(kKey);
+  SPARSEBIT_CHECK(description != content.metadata.end(), InvalidModel, file.string(),
+                  ": this file has tensors, but is no quantized model");
+  return with_context(
+      [&] {
+        return quant::restore_model({content.tensors, description->second});
+      },
+      [&] { return "in " + file.string(); });
+}
+
+bool is_quantized_file(const std::filesystem::path& file) {
+  constexpr size_t kStart = 64;  // length of the header, then {"__metadata__":{"sparsebit.quan...
+  const MappedFile mapped(file);
+  return mapped.bytes().substr(0, kStart).find(kKey) != std::string_view::npos;
+}
+
+}  // namespace sparsebit::exports

@@ -1,0 +1,141 @@
+#include "cli/run_command.h"
+#include "core/temp_dir.h"
+
+#include "sparsebit/io/npy.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+
+namespace sparsebit::cli::test::quantize_command_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr const char* kConfig = R"(
+SCHEDULE: {FUSE_BN: true}
+W: {QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 8}}
+A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}
+)";
+
+/// A folder with a config and CIFAR-10 images of noise.
+class QuantizeCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    write("q.yaml", kConfig);
+    const at::Tensor bytes =
+        at::randint(0, 10, {24, 3073}, at::detail::createCPUGenerator(3), at::kByte);
+    std::ofstream(path("data.bin"), std::ios::binary)
+        .write(static_cast<const char*>(bytes.data_ptr()), bytes.numel());
+  }
+
+  std::string path(const std::string& name) const { return (dir_.path() / name).string(); }
+  void write(const std::string& name, const std::string& text) {
+    std::ofstream(path(name)) << text;
+  }
+
+  Result quantize(const std::string& out, std::vector<std::string> more = {}) {
+    std::vector<std::string> args = {
+        "quantize",     "zoo:resnet20", "-c", path("q.yaml"), "--data", path("data.bin"),
+        "--preprocess", "cifar10",      "-o", path(out),      "-q"};
+    args.insert(args.end(), more.begin(), more.end());
+    std::vector<const char*> pointers;
+    for (const std::string& arg : args) pointers.push_back(arg.c_str());
+    return run_command(pointers);
+  }
+
+  std::string bytes_of(const std::string& name) const {
+    std::ifstream in(path(name), std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  sparsebit::test::TempDir dir_;
+};
+
+TEST_F(QuantizeCommand, WritesAFileThatEvalReads) {
+  const Result result = quantize("m.q");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, StartsWith("calibrated with 24 samples\n"));
+  EXPECT_THAT(result.out, HasSubstr("weights, int8 per-channel-symmetric minmax"));
+  const std::string file = path("m.q"), data = path("data.bin");
+  const Result accuracy = run_command(
+      {"eval", file.c_str(), "--data", data.c_str(), "--preprocess", "cifar10", "--json", "-q"});
+  EXPECT_EQ(accuracy.code, 0) << accuracy.err;
+  const auto json = nlohmann::json::parse(accuracy.out);
+  EXPECT_EQ(json["samples"], 24);
+  const auto of_float =
+      nlohmann::json::parse(run_command({"eval", "zoo:resnet20", "--data", data.c_str(),
+                                         "--preprocess", "cifar10", "--json", "-q"})
+                                .out);
+  EXPECT_NEAR(json["top5"].get<double>(), of_float["top5"].get<double>(), 10);
+}
+
+/// Promise 3: the same input gives the same bytes.
+TEST_F(QuantizeCommand, BatchesAndThreadsChangeNoByte) {
+  ASSERT_EQ(quantize("a.q", {"--batch-size", "1", "--threads", "1"}).code, 0);
+  ASSERT_EQ(quantize("b.q", {"--batch-size", "7", "--threads", "2"}).code, 0);
+  ASSERT_EQ(quantize("c.q", {"--batch-size", "32"}).code, 0);
+  EXPECT_TRUE(bytes_of("a.q") == bytes_of("b.q"));
+  EXPECT_TRUE(bytes_of("a.q") == bytes_of("c.q"));
+  ASSERT_EQ(quantize("d.q", {"--samples", "8", "--seed", "1"}).code, 0);
+  EXPECT_FALSE(bytes_of("a.q") == bytes_of("d.q"));
+}
+
+TEST_F(QuantizeCommand, WrongInputsAreNamed) {
+  write("q.yaml", "W: {QSCHEME: per-channel-symetric}\n");
+  const Result config = quantize("m.q");
+  EXPECT_EQ(config.code, 1);
+  EXPECT_THAT(
+      config.err,
+      HasSubstr("q.yaml:1: W.QSCHEME: unknown scheme 'per-channel-symetric'; did you mean"));
+  write("q.yaml", kConfig);
+  const Result data = quantize("m.q", {"--preprocess", "imagenet"});
+  EXPECT_EQ(data.code, 2);  // told twice
+  write("q.yaml", std::string(kConfig) + "  \n");
+  EXPECT_EQ(quantize("none/m.q").code, 1);
+  EXPECT_FALSE(std::filesystem::exists(path("m.q")));
+}
+
+TEST_F(QuantizeCommand, PatternsThatMatchNothingAreReported) {
+  write("q.yaml", R"(
+W:
+  QSCHEME: per-channel-symmetric
+  QUANTIZER: {BIT: 8}
+  SPECIFIC: [{"conf1": ["QUANTIZER.BIT", 4]}]
+A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}
+)");
+  EXPECT_THAT(quantize("m.q", {"--json"}).out, HasSubstr("'conf1' matches no layer of W"));
+}
+
+// --- data ---------------------------------------------------------------------------------------
+
+TEST_F(QuantizeCommand, DataSaysWhatItSees) {
+  const std::string data = path("data.bin");
+  EXPECT_EQ(run_command({"data", data.c_str(), "--preprocess", "cifar10"}).out,
+            "CIFAR-10 images: 24 samples\n       24  uint8 [3, 32, 32]\nclasses: 10\n");
+  const Result wrong = run_command({"data", data.c_str(), "--preprocess", "mnist"});
+  EXPECT_EQ(wrong.code, 0);  // one number for all channels fits
+  const Result crop = run_command({"data", data.c_str(), "--preprocess", "none", "--json"});
+  EXPECT_EQ(nlohmann::json::parse(crop.out)["unreadable"], 0);
+  EXPECT_THAT(run_command({"data", "--show-preprocess", "mnist"}).out,
+              HasSubstr("mean: [0.1307]\nstd: [0.3081]\n"));
+  EXPECT_EQ(run_command({"data"}).code, 2);
+  const std::string none = path("none");
+  EXPECT_THAT(run_command({"data", none.c_str()}).err,
+              HasSubstr("there is no such file or folder"));
+}
+
+TEST_F(QuantizeCommand, EvalNeedsLabels) {
+  io::save_npy(path("x.npy"), at::randn({4, 3, 32, 32}));
+  const std::string data = path("x.npy");
+  const Result result = run_command({"eval", "zoo:resnet20", "--data", data.c_str()});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.err, HasSubstr("there are no labels; give --labels"));
+}
+
+}  // namespace
+}  // namespace sparsebit::cli::test::quantize_command_test
