@@ -37,16 +37,7 @@ std::pair<float, float> bounds_of(const float* numbers, int64_t count) {
 }
 
 void count_numbers(const float* numbers, int64_t count, int shift, int64_t* counts) {
-  // Numbers after a relu are 0 in long runs; counting a run at once does not wait for each
-  // increment of the same counter.
-  int64_t i = 0;
-  while (i < count) {
-    const uint32_t key = std::bit_cast<uint32_t>(numbers[i]) >> shift;
-    int64_t run = 1;
-    while (i + run < count && std::bit_cast<uint32_t>(numbers[i + run]) >> shift == key) ++run;
-    counts[key] += run;
-    i += run;
-  }
+  for (int64_t i = 0; i < count; ++i) ++counts[std::bit_cast<uint32_t>(numbers[i]) >> shift];
 }
 
 }  // namespace sparsebit::quant

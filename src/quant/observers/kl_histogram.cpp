@@ -28,7 +28,19 @@ class RunningSums {
   std::vector<double> sums_;
 };
 
-double times_log(double x) { return x > 0 ? x * std::log(x) : 0; }
+/// The logarithm of a whole number above 0. Counts of weights are small, and there are many of
+/// them.
+double log_of(double count) {
+  static const std::vector<double> small = [] {
+    std::vector<double> logs(4096, 0.);
+    for (size_t i = 1; i < logs.size(); ++i) logs[i] = std::log(static_cast<double>(i));
+    return logs;
+  }();
+  return count < static_cast<double>(small.size()) ? small[static_cast<size_t>(count)]
+                                                   : std::log(count);
+}
+
+double times_log(double count) { return count > 0 ? count * log_of(count) : 0; }
 
 /// Looks for the window around zero that, read as few integers, says most about all counts.
 ///
@@ -77,15 +89,21 @@ class KlSearch {
   Group group_at(int64_t from, int64_t to, double outside = 0, double newly_filled = 0) const {
     const double inside = sum_(from, to), filled = filled_(from, to) + newly_filled;
     Group group{.empty = static_cast<double>(to - from) - (inside > 0 ? filled : 0)};
+    static const double log_of_nothing = std::log(kNothing);
     if (inside + outside > 0)
-      group.p_log_q = (inside + outside) * std::log(inside > 0 ? inside / filled : kNothing);
+      group.p_log_q =
+          (inside + outside) * (inside > 0 ? log_of(inside) - log_of(filled) : log_of_nothing);
     return group;
   }
 
+  /// Only where windows with groups of this size reach.
   void sum_groups(int64_t size) {
-    for (int64_t from = 0; from + size <= kBins; ++from) {
-      const Group group = group_at(from, from + size);
-      const bool has_before = from >= size;
+    const int64_t reach = std::min((size + 1) * levels_ / 2 + 1, kCentre - 1);
+    const int64_t begin = kCentre - reach, end = kCentre + reach + 1;
+    for (int64_t from = begin; from + size <= end; ++from) {
+      const Group group = sum_(from, from + size) > 0 ? group_at(from, from + size)
+                                                      : Group{0, static_cast<double>(size)};
+      const bool has_before = from - size >= begin;
       logs_[index(from)] = group.p_log_q + (has_before ? logs_[index(from - size)] : 0);
       empty_[index(from)] = group.empty + (has_before ? empty_[index(from - size)] : 0);
     }

@@ -49,6 +49,24 @@ double mean_error(double low, double high, const Grid& grid) {
   return sum / (high - low);
 }
 
+/// Bins that are narrow against any step that is tried are put together: near zero there are
+/// thousands of them.
+std::vector<ValueHistogram::Bin> even_bins(const ValueHistogram& histogram) {
+  constexpr double kNarrow = 1. / 4096;
+  const double largest = std::max(-double{histogram.low()}, double{histogram.high()});
+  std::vector<ValueHistogram::Bin> bins;
+  for (const ValueHistogram::Bin& bin : histogram.bins()) {
+    const bool same_sign = !bins.empty() && (bins.back().low < 0) == (bin.low < 0);
+    if (same_sign && bin.high - bins.back().low <= largest * kNarrow) {
+      bins.back().high = bin.high;
+      bins.back().count += bin.count;
+    } else {
+      bins.push_back(bin);
+    }
+  }
+  return bins;
+}
+
 /// The range with the least squared error. Of equals the wider wins.
 class Mse : public DistributionObserver {
  public:
@@ -63,7 +81,7 @@ class Mse : public DistributionObserver {
   }
 
   Bounds bounds_of(const ValueHistogram& histogram) const override {
-    const std::vector<ValueHistogram::Bin> bins = histogram.bins();
+    const std::vector<ValueHistogram::Bin> bins = even_bins(histogram);
     return best({histogram.low(), histogram.high()}, [&](const Grid& grid) {
       double sum = 0;
       for (const ValueHistogram::Bin& bin : bins)
