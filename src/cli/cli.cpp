@@ -76,6 +76,7 @@ int parse_and_run(int argc, const char* const* argv, std::ostream& out, std::ost
   add_convert_command(app, out);
   add_data_command(app, out);
   add_quantize_command(app, out);
+  add_analyze_command(app, out);
   add_eval_command(app, out);
   if (argc > 1 && is_unknown_command(app, argv[1], err)) return kBadUsage;
   try {

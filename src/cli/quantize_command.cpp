@@ -1,20 +1,16 @@
+#include "cli/calibration.h"
 #include "cli/commands.h"
 #include "cli/common_options.h"
 #include "cli/data_options.h"
 #include "cli/model_source.h"
 
-#include "sparsebit/core/error.h"
-#include "sparsebit/core/log.h"
-#include "sparsebit/core/progress.h"
 #include "sparsebit/export/quantized_file.h"
 #include "sparsebit/quant/quant_model.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -61,36 +57,18 @@ std::string report(const QuantizeOptions& options, const quant::QuantModel& mode
   return text + fmt::format("wrote {} ({} bytes)\n", options.output, bytes);
 }
 
-void calibrate(quant::QuantModel& model, const PreparedData& data, const QuantizeOptions& options) {
-  ProgressOptions shown;
-  if (options.common.quiet || options.json) shown.style = ProgressOptions::Style::Quiet;
-  Progress progress("calibrating", data.size(), shown);
-  model.prepare_calibration();
-  for (int64_t start = 0; start < data.size(); start += options.data.batch_size) {
-    const at::Tensor batch = data.batch(start, options.data.batch_size);
-    model.forward({batch});
-    progress.advance(batch.size(0));
-  }
-  model.calc_qparams();
-  progress.finish();
-}
-
 void quantize(const QuantizeOptions& options, std::ostream& out) {
   apply(options.common);
-  const quant::QConfig config = quant::parse_qconfig(std::filesystem::path(options.config));
   const PreparedData data(options.data, options.common.seed);
-  const LoadedModel loaded = load_model(options.model, {.seed = options.common.seed});
-  const auto inputs = loaded.module->graph().placeholders();
-  SPARSEBIT_CHECK(inputs.size() == 1, Unsupported, options.model, ": it has ", inputs.size(),
-                  " inputs, and data sets have one");
-  const auto& info = inputs.front()->tensor_info();
-  const bool has_batch = info && !info->shape.empty() && info->shape[0] > 0;
-  quant::QuantModel model(*loaded.module, config, {data.batch(0, has_batch ? info->shape[0] : 1)});
-  for (const std::string& pattern : model.unused_patterns()) log_warning("{}", pattern);
-  calibrate(model, data, options);
-  model.set_quant({.weights = true, .features = true});
-  exports::save_quantized(model, options.output);
-  out << report(options, model, data.size());
+  const auto model = calibrated_model({.model = options.model,
+                                       .config = options.config,
+                                       .batch_size = options.data.batch_size,
+                                       .seed = options.common.seed,
+                                       .quiet = options.common.quiet || options.json},
+                                      data);
+  model->set_quant({.weights = true, .features = true});
+  exports::save_quantized(*model, options.output);
+  out << report(options, *model, data.size());
 }
 
 }  // namespace

@@ -111,6 +111,24 @@ A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}
   EXPECT_THAT(quantize("m.q", {"--json"}).out, HasSubstr("'conf1' matches no layer of W"));
 }
 
+TEST_F(QuantizeCommand, AnalyzeShowsTheWorstLayerFirst) {
+  const std::string config = path("q.yaml"), data = path("data.bin");
+  for (const char* how : {"--json", "--accumulated"}) {
+    const Result result = run_command({"analyze", "zoo:resnet20", "-c", config.c_str(), "--data",
+                                       data.c_str(), "--preprocess", "cifar10", "--json", "-q",
+                                       std::string(how) == "--json" ? "--samples=24" : how});
+    EXPECT_EQ(result.code, 0) << result.err;
+    const auto rows = nlohmann::json::parse(result.out);
+    EXPECT_EQ(rows.size(), 21u);
+    for (size_t i = 1; i < rows.size(); ++i)
+      EXPECT_LE(rows[i - 1]["sqnr"].get<double>(), rows[i]["sqnr"].get<double>());
+  }
+  EXPECT_THAT(run_command({"analyze", "zoo:resnet20", "-c", config.c_str(), "--data", data.c_str(),
+                           "--preprocess", "cifar10", "-q"})
+                  .out,
+              StartsWith("layer"));
+}
+
 // --- data ---------------------------------------------------------------------------------------
 
 TEST_F(QuantizeCommand, DataSaysWhatItSees) {
