@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 namespace sparsebit::quant::qconfig_test {
 namespace {
 
@@ -132,6 +134,18 @@ TEST(QConfig, WhatIsMandatory) {
             "q.yaml:1: A.QSCHEME is missing");
   EXPECT_EQ(error_of("W: {QSCHEME: per-tensor-affine}\n"), "q.yaml:1: W.QUANTIZER.BIT is missing");
   EXPECT_THAT(error_of(""), HasSubstr("expected a config (W: ..., A: ...), found nothing"));
+}
+
+/// The configs of the ancestor's published results.
+TEST(QConfig, TheExamplesAreRead) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(SPARSEBIT_EXAMPLE_CONFIGS)) {
+    if (entry.path().extension() != ".yaml") continue;
+    SCOPED_TRACE(entry.path());
+    EXPECT_NO_THROW(parse_qconfig(entry.path()));
+    ++count;
+  }
+  EXPECT_EQ(count, 15);
 }
 
 // --- SPECIFIC -----------------------------------------------------------------------------------
