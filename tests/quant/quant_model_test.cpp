@@ -1,6 +1,7 @@
 #include "sparsebit/quant/quant_model.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/fx/resolve.h"
 #include "sparsebit/fx/tracer.h"
 #include "sparsebit/nn/functional.h"
 #include "sparsebit/nn/layers.h"
@@ -11,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 namespace sparsebit::quant::quant_model_test {
@@ -109,6 +111,47 @@ TEST(QuantModel, PointsOfResNet18AreTheAncestors) {
     EXPECT_EQ(weights, 21);
     // The input of a block is read by its first convolution and its shortcut, and quantized once.
     EXPECT_EQ(model.points().size() - static_cast<size_t>(weights), 19u);
+  }
+}
+
+/// How many inputs of which operators are quantized.
+std::map<std::string, int> quantized_operators(const QuantModel& model) {
+  std::map<std::string, int> counts;
+  for (const QuantPoint& point : model.points()) {
+    if (point.is_weight()) continue;
+    for (const std::string& consumer : point.consumers) {
+      const fx::Node& node = *model.module().graph().find(consumer);
+      ++counts[fx::find_spelling(node, model.module())->op->name];
+    }
+  }
+  return counts;
+}
+
+TEST(QuantModel, PointsOfOtherModelsAreTheAncestors) {
+  using Counts = std::map<std::string, int>;
+  const std::vector<std::pair<const char*, Counts>> expected = {
+      {"mobilenet_v2", {{"conv2d", 52}, {"adaptive_avg_pool2d", 1}, {"linear", 1}}},
+      // A block: two norms; qkv, projection and two more layers; two products of two; a softmax.
+      {"deit_tiny",
+       {{"conv2d", 1},
+        {"linear", 12 * 4 + 1},
+        {"layer_norm", 12 * 2 + 1},
+        {"softmax", 12},
+        {"matmul", 12 * 4}}},
+      // A layer: three projections, one behind them and two more; two norms. And the embeddings'
+      // norm and the pooler.
+      {"bert",
+       {{"linear", 12 * 6 + 1},
+        {"layer_norm", 12 * 2 + 1},
+        {"softmax", 12},
+        {"matmul", 12 * 4},
+        {"tanh", 1}}},
+  };
+  for (const auto& [name, counts] : expected) {
+    SCOPED_TRACE(name);
+    const zoo::Example example = zoo::make(name);
+    QuantModel model(*example.model, config_of("SCHEDULE: {FUSE_BN: true}"), example.inputs);
+    EXPECT_EQ(quantized_operators(model), counts);
   }
 }
 
