@@ -7,6 +7,7 @@
 #include "sparsebit/core/near_match.h"
 #include "sparsebit/fx/interpreter.h"
 #include "sparsebit/fx/lint.h"
+#include "sparsebit/fx/printer.h"
 #include "sparsebit/fx/resolve.h"
 #include "sparsebit/fx/tracer.h"
 #include "sparsebit/passes/runner.h"
@@ -245,6 +246,8 @@ void QuantModel::init_qat() {
   set_quant({.weights = true, .features = true});
   module_->train();
 }
+
+std::string QuantModel::to_mermaid() const { return fx::to_mermaid(*module_); }
 
 Quantizer& QuantModel::quantizer(const std::string& name) const {
   std::vector<std::string> names;

@@ -69,6 +69,7 @@ TEST(QuantModel, PutsQuantizersIntoTheGraph) {
   EXPECT_EQ(model.quantizer("conv_weight_quantizer").spec().type_name(), "int8");
   EXPECT_THAT([&] { model.quantizer("conv_weight_quantiser"); },
               ThrowsMessage<Error>(HasSubstr("did you mean 'conv_weight_quantizer'")));
+  EXPECT_THAT(model.to_mermaid(), HasSubstr("x_quantizer --> conv"));
   EXPECT_EQ(model.floats().front().node, "act");
   EXPECT_EQ(model.floats().front().reason, "it runs as one with 'conv'");
 }

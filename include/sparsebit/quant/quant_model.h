@@ -66,6 +66,8 @@ class QuantModel {
   const std::vector<QuantPoint>& points() const { return points_; }
   /// The quantizer of this node name. Throws InvalidArgument with near names.
   Quantizer& quantizer(const std::string& point) const;
+  /// The graph with its quantizers as a flow chart, see fx::to_mermaid().
+  std::string to_mermaid() const;
   /// Nodes that stay float, and why.
   const std::vector<FloatDecision>& floats() const { return floats_; }
   /// Patterns of the config that match no layer.
