@@ -1,10 +1,6 @@
 #include "cli/calibration.h"
 #include "cli/commands.h"
-#include "cli/common_options.h"
-#include "cli/data_options.h"
-#include "cli/model_source.h"
 
-#include "sparsebit/core/error.h"
 #include "sparsebit/quant/error_profiler.h"
 
 #include <ATen/ATen.h>
@@ -19,12 +15,8 @@ namespace sparsebit::cli {
 namespace {
 
 struct AnalyzeOptions {
-  std::string model;
-  std::string config;
-  DataOptions data;
+  CalibrationOptions calibration;
   bool accumulated = false;
-  bool json = false;
-  CommonOptions common;
 };
 
 /// What a layer loses, by three measures.
@@ -33,16 +25,18 @@ struct Row {
   double mse, sqnr, cosine;
 };
 
+/// All three in one run of the model.
 std::vector<Row> measure(quant::QuantModel& model, const at::Tensor& batch,
                          quant::ErrorScope scope) {
-  const auto errors = [&](const quant::ErrorMeasure& by) {
-    return quant::quantization_error(model, {batch}, by, scope);
-  };
-  const auto mse = errors(quant::mean_squared_error), sqnr = errors(quant::signal_to_noise),
-             cosine = errors(quant::cosine);
   std::vector<Row> rows;
-  for (size_t i = 0; i < mse.size(); ++i)
-    rows.push_back({mse[i].layer, mse[i].value, sqnr[i].value, cosine[i].value});
+  const auto by_all = [&](const at::Tensor& quantized, const at::Tensor& expected) {
+    rows.push_back({"", quant::mean_squared_error(quantized, expected),
+                    quant::signal_to_noise(quantized, expected),
+                    quant::cosine(quantized, expected)});
+    return rows.back().mse;
+  };
+  const auto errors = quant::quantization_error(model, {batch}, by_all, scope);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i].layer = errors[i].layer;
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Row& a, const Row& b) { return a.sqnr < b.sqnr; });
   return rows;
@@ -70,18 +64,14 @@ std::string as_json(const std::vector<Row>& rows) {
 }
 
 void analyze(const AnalyzeOptions& options, std::ostream& out) {
-  apply(options.common);
-  const PreparedData data(options.data, options.common.seed);
-  const auto model = calibrated_model({.model = options.model,
-                                       .config = options.config,
-                                       .batch_size = options.data.batch_size,
-                                       .seed = options.common.seed,
-                                       .quiet = options.common.quiet || options.json},
-                                      data);
+  const CalibrationOptions& asked = options.calibration;
+  apply(asked.common);
+  const PreparedData data(asked.data, asked.common.seed);
+  const auto model = calibrated_model(asked, data);
   const auto scope =
       options.accumulated ? quant::ErrorScope::Accumulated : quant::ErrorScope::Alone;
-  const std::vector<Row> rows = measure(*model, data.batch(0, options.data.batch_size), scope);
-  out << (options.json ? as_json(rows) : as_text(rows));
+  const std::vector<Row> rows = measure(*model, data.batch(0, asked.data.batch_size).inputs, scope);
+  out << (asked.json ? as_json(rows) : as_text(rows));
 }
 
 }  // namespace
@@ -89,15 +79,9 @@ void analyze(const AnalyzeOptions& options, std::ostream& out) {
 void add_analyze_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<AnalyzeOptions>();
   CLI::App* cmd = app.add_subcommand("analyze", "Show what quantization costs, layer by layer");
-  cmd->add_option("model", options->model, kModelHelp)->required()->check(not_empty);
-  cmd->add_option("-c,--config", options->config, "YAML file: what is quantized how")
-      ->required()
-      ->check(not_empty);
-  add_data_options(*cmd, options->data);
+  add_calibration_options(*cmd, options->calibration);
   cmd->add_flag("--accumulated", options->accumulated,
                 "Everything quantized up to a layer, instead of the layer alone");
-  cmd->add_flag("--json", options->json, "Print JSON");
-  add_common_options(*cmd, options->common);
   cmd->footer(
       "The worst layer comes first. Errors are measured on the first batch.\n"
       "Example:\n"

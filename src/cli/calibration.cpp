@@ -2,25 +2,25 @@
 
 #include "cli/model_source.h"
 
-#include "sparsebit/core/error.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/progress.h"
 
 #include <ATen/ATen.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
 
 namespace sparsebit::cli {
 namespace {
 
 void calibrate(quant::QuantModel& model, const PreparedData& data,
-               const CalibrationRequest& request) {
-  ProgressOptions shown;
-  if (request.quiet) shown.style = ProgressOptions::Style::Quiet;
-  Progress progress("calibrating", data.size(), shown);
+               const CalibrationOptions& options) {
+  Progress progress("calibrating", data.size(), shown_progress(options.common, options.json));
   model.prepare_calibration();
-  for (int64_t start = 0; start < data.size(); start += request.batch_size) {
-    const at::Tensor batch = data.batch(start, request.batch_size);
-    model.forward({batch});
-    progress.advance(batch.size(0));
+  for (int64_t start = 0; start < data.size(); start += options.data.batch_size) {
+    const at::Tensor inputs = data.batch(start, options.data.batch_size).inputs;
+    model.forward({inputs});
+    progress.advance(inputs.size(0));
   }
   model.calc_qparams();
   progress.finish();
@@ -28,20 +28,25 @@ void calibrate(quant::QuantModel& model, const PreparedData& data,
 
 }  // namespace
 
-std::unique_ptr<quant::QuantModel> calibrated_model(const CalibrationRequest& request,
+void add_calibration_options(CLI::App& command, CalibrationOptions& options) {
+  command.add_option("model", options.model, kModelHelp)->required()->check(not_empty);
+  command.add_option("-c,--config", options.config, "YAML file: what is quantized how")
+      ->required()
+      ->check(not_empty);
+  add_data_options(command, options.data);
+  command.add_flag("--json", options.json, "Print JSON");
+  add_common_options(command, options.common);
+}
+
+std::unique_ptr<quant::QuantModel> calibrated_model(const CalibrationOptions& options,
                                                     const PreparedData& data) {
-  const quant::QConfig config = quant::parse_qconfig(std::filesystem::path(request.config));
-  const LoadedModel loaded = load_model(request.model, {.seed = request.seed});
-  const auto inputs = loaded.module->graph().placeholders();
-  SPARSEBIT_CHECK(inputs.size() == 1, Unsupported, request.model, ": it has ", inputs.size(),
-                  " inputs, and data sets have one");
-  const auto& info = inputs.front()->tensor_info();
-  const bool has_batch = info && !info->shape.empty() && info->shape[0] > 0;
+  const quant::QConfig config = quant::parse_qconfig(std::filesystem::path(options.config));
+  const LoadedModel loaded = load_model(options.model, {.seed = options.common.seed});
+  const int64_t at_once = std::max<int64_t>(1, fixed_batch(*loaded.module, options.model));
   auto model = std::make_unique<quant::QuantModel>(
-      *loaded.module, config,
-      std::vector<fx::Value>{data.batch(0, has_batch ? info->shape[0] : 1)});
+      *loaded.module, config, std::vector<fx::Value>{data.batch(0, at_once).inputs});
   for (const std::string& pattern : model->unused_patterns()) log_warning("{}", pattern);
-  calibrate(*model, data, request);
+  calibrate(*model, data, options);
   return model;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/common_options.h"
 #include "cli/data_options.h"
 
 #include "sparsebit/quant/quant_model.h"
@@ -7,20 +8,27 @@
 #include <memory>
 #include <string>
 
+namespace CLI {
+class App;
+}
+
 namespace sparsebit::cli {
 
-/// What a user asks for who wants a model calibrated.
-struct CalibrationRequest {
+/// Options of commands that calibrate a model.
+struct CalibrationOptions {
   std::string model;   ///< as written on the command line
   std::string config;  ///< a YAML file
-  int64_t batch_size = 8;
-  uint64_t seed = 0;
-  bool quiet = false;  ///< no progress
+  DataOptions data;
+  bool json = false;
+  CommonOptions common;
 };
+
+/// Declares the model, -c, the options of data, --json and those every command has.
+void add_calibration_options(CLI::App& command, CalibrationOptions& options);
 
 /// Loads the model, puts quantizers into it and calibrates it with all of the data. Warns about
 /// patterns of the config that match nothing.
-std::unique_ptr<quant::QuantModel> calibrated_model(const CalibrationRequest& request,
+std::unique_ptr<quant::QuantModel> calibrated_model(const CalibrationOptions& options,
                                                     const PreparedData& data);
 
 }  // namespace sparsebit::cli

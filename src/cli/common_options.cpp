@@ -52,6 +52,12 @@ void add_skip_option(CLI::App& command, std::vector<std::string>& patterns) {
       ->allow_extra_args(false);
 }
 
+ProgressOptions shown_progress(const CommonOptions& options, bool json) {
+  ProgressOptions shown;
+  if (options.quiet || json) shown.style = ProgressOptions::Style::Quiet;
+  return shown;
+}
+
 void apply(const CommonOptions& options) {
   if (options.threads > 0) at::set_num_threads(options.threads);
   set_log_level(options.quiet ? LogLevel::Error : LogLevel::Warning);

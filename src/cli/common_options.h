@@ -1,5 +1,7 @@
 #pragma once
 
+#include "sparsebit/core/progress.h"
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -27,6 +29,8 @@ std::function<std::string(const std::string&)> whole_number_from(int64_t least, 
 void add_common_options(CLI::App& command, CommonOptions& options);
 /// Declares --skip, see ModelOptions.
 void add_skip_option(CLI::App& command, std::vector<std::string>& patterns);
+/// Progress for people: none when they asked for quiet, or for JSON.
+ProgressOptions shown_progress(const CommonOptions& options, bool json);
 /// Applies threads and log level; call it first in a subcommand.
 void apply(const CommonOptions& options);
 

@@ -58,31 +58,31 @@ PreparedData::PreparedData(const DataOptions& options, uint64_t seed)
   std::sort(chosen_.begin(), chosen_.end());
 }
 
-io::Sample PreparedData::read(int64_t index) const {
-  return dataset_->get(chosen_.at(static_cast<size_t>(index)));
-}
-
-at::Tensor PreparedData::input(int64_t index) const {
-  const io::Sample sample = read(index);
-  return with_context([&] { return preprocess_.apply(sample.data); },
-                      [&] { return "at sample '" + sample.name + "'"; });
-}
-
-int64_t PreparedData::label(int64_t index) const {
-  const io::Sample sample = read(index);
-  SPARSEBIT_CHECK(sample.label, InvalidArgument, "sample '", sample.name, "' has no label");
-  return *sample.label;
-}
-
-at::Tensor PreparedData::batch(int64_t start, int64_t count) const {
+PreparedData::Batch PreparedData::batch(int64_t start, int64_t count) const {
   std::vector<at::Tensor> inputs;
+  Batch batch;
   for (int64_t i = start; i < std::min(start + count, size()); ++i) {
-    inputs.push_back(input(i));
+    const io::Sample sample = dataset_->get(chosen_.at(static_cast<size_t>(i)));
+    inputs.push_back(with_context([&] { return preprocess_.apply(sample.data); },
+                                  [&] { return "at sample '" + sample.name + "'"; }));
     SPARSEBIT_CHECK(inputs.back().sizes() == inputs.front().sizes(), InvalidArgument, "sample '",
-                    read(i).name, "' has shape ", inputs.back().sizes(), ", and others have ",
+                    sample.name, "' has shape ", inputs.back().sizes(), ", and others have ",
                     inputs.front().sizes(), "; --preprocess can resize and crop");
+    SPARSEBIT_CHECK(sample.label || !has_labels(), InvalidArgument, "sample '", sample.name,
+                    "' has no label");
+    if (sample.label) batch.labels.push_back(*sample.label);
   }
-  return at::stack(inputs);
+  batch.inputs = at::stack(inputs);
+  return batch;
+}
+
+int64_t fixed_batch(const fx::GraphModule& module, const std::string& source) {
+  const auto inputs = module.graph().placeholders();
+  SPARSEBIT_CHECK(inputs.size() == 1, Unsupported, source, ": it has ", inputs.size(),
+                  " inputs, and data sets have one");
+  const auto& info = inputs.front()->tensor_info();
+  const bool is_fixed = info && !info->shape.empty() && info->shape[0] > 0;
+  return is_fixed ? info->shape[0] : 0;
 }
 
 }  // namespace sparsebit::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sparsebit/fx/graph_module.h"
 #include "sparsebit/io/dataset.h"
 #include "sparsebit/io/preprocess.h"
 
@@ -36,19 +37,22 @@ class PreparedData {
   const io::Dataset& dataset() const { return *dataset_; }
   const io::Preprocess& preprocess() const { return preprocess_; }
 
-  /// One sample without a batch axis. An error names the sample.
-  at::Tensor input(int64_t index) const;
-  int64_t label(int64_t index) const;
-  /// Samples from `start` on, at most `count`, with a batch axis.
-  at::Tensor batch(int64_t start, int64_t count) const;
+  struct Batch {
+    at::Tensor inputs;                 ///< with a batch axis
+    std::vector<int64_t> labels = {};  ///< empty when there are none
+  };
+  /// Samples from `start` on, at most `count`. An error names the sample.
+  Batch batch(int64_t start, int64_t count) const;
 
  private:
-  io::Sample read(int64_t index) const;
-
   std::unique_ptr<io::Dataset> dataset_;
   io::Preprocess preprocess_;
   std::vector<int64_t> chosen_;  // ascending
 };
+
+/// How many samples the only input of a model takes at once; 0 when that is open. Throws
+/// Unsupported, naming `source`, when it has several inputs.
+int64_t fixed_batch(const fx::GraphModule& module, const std::string& source);
 
 /// A preset by name, or settings from a YAML file.
 io::Preprocess preprocess_of(const std::string& preset_or_file);

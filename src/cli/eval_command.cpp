@@ -38,16 +38,12 @@ class Classifier {
       loaded_ = load_model(source, {.seed = seed});
       loaded_.module->eval();
     }
-    const auto inputs = module().graph().placeholders();
-    SPARSEBIT_CHECK(inputs.size() == 1, Unsupported, source, ": it has ", inputs.size(),
-                    " inputs, and data sets have one");
-    const auto& info = inputs.front()->tensor_info();
-    const bool fixed = !quantized_ && info && !info->shape.empty() && info->shape[0] > 0;
-    if (fixed) batch_ = info->shape[0];
+    const int64_t told = fixed_batch(module(), source);
+    if (!quantized_) batch_ = told;  // that of a quantized one is only the example it was made with
   }
 
   /// How many samples it takes at once; 0 when any number will do.
-  int64_t fixed_batch() const { return batch_; }
+  int64_t samples_at_once() const { return batch_; }
 
   at::Tensor scores(const at::Tensor& batch) {
     fx::Interpreter interpreter(module(), fx::RunMode::Inference);
@@ -72,20 +68,19 @@ struct Accuracy {
 };
 
 Accuracy evaluate(Classifier& classifier, const PreparedData& data, const EvalOptions& options) {
-  ProgressOptions shown;
-  if (options.common.quiet || options.json) shown.style = ProgressOptions::Style::Quiet;
-  Progress progress("evaluating", data.size(), shown);
-  const int64_t fixed = classifier.fixed_batch();
+  Progress progress("evaluating", data.size(), shown_progress(options.common, options.json));
+  const int64_t fixed = classifier.samples_at_once();
   const int64_t step = fixed > 0 ? fixed : options.data.batch_size;
   SPARSEBIT_CHECK(data.size() % std::max<int64_t>(1, fixed) == 0, InvalidArgument,
                   "the model takes ", fixed, " samples at once, which does not divide ",
                   data.size(), "; see --samples");
   Accuracy found;
   for (int64_t start = 0; start < data.size(); start += step) {
-    const at::Tensor scores = classifier.scores(data.batch(start, step));
+    const PreparedData::Batch batch = data.batch(start, step);
+    const at::Tensor scores = classifier.scores(batch.inputs);
     const at::Tensor best = std::get<1>(scores.topk(std::min<int64_t>(5, scores.size(1)), 1));
     for (int64_t i = 0; i < scores.size(0); ++i) {
-      const at::Tensor hits = best[i].eq(data.label(start + i));
+      const at::Tensor hits = best[i].eq(batch.labels.at(static_cast<size_t>(i)));
       found.first += hits[0].item<bool>() ? 1 : 0;
       found.among_five += hits.any().item<bool>() ? 1 : 0;
       ++found.samples;

@@ -3,6 +3,7 @@
 #include "cli/usage_error.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/letter_case.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/near_match.h"
 
@@ -66,7 +67,7 @@ constexpr auto kStages = {passes::Stage::Simplify, passes::Stage::Fuse, passes::
 
 /// A pass that would not run anyway is more likely a slip than a wish.
 void check_without(const std::string& wish, const PassOptions& options) {
-  const std::string name = CLI::detail::to_lower(wish);
+  const std::string name = lower_case(wish);
   const std::vector<std::string> known = passes::passes().names();
   if (std::find(known.begin(), known.end(), name) == known.end()) {
     const std::string near = did_you_mean(name, known);

@@ -1,8 +1,5 @@
 #include "cli/calibration.h"
 #include "cli/commands.h"
-#include "cli/common_options.h"
-#include "cli/data_options.h"
-#include "cli/model_source.h"
 
 #include "sparsebit/export/quantized_file.h"
 #include "sparsebit/quant/quant_model.h"
@@ -19,12 +16,8 @@ namespace sparsebit::cli {
 namespace {
 
 struct QuantizeOptions {
-  std::string model;
-  std::string config;
+  CalibrationOptions calibration;
   std::string output;
-  DataOptions data;
-  bool json = false;
-  CommonOptions common;
 };
 
 /// How many quantizers there are of each kind: "int8 per-channel-symmetric minmax" -> 21.
@@ -40,7 +33,7 @@ std::map<std::string, int64_t> kinds_of(const quant::QuantModel& model) {
 std::string report(const QuantizeOptions& options, const quant::QuantModel& model,
                    int64_t samples) {
   const auto bytes = std::filesystem::file_size(options.output);
-  if (options.json) {
+  if (options.calibration.json) {
     nlohmann::ordered_json json;
     json["file"] = options.output;
     json["bytes"] = bytes;
@@ -58,14 +51,10 @@ std::string report(const QuantizeOptions& options, const quant::QuantModel& mode
 }
 
 void quantize(const QuantizeOptions& options, std::ostream& out) {
-  apply(options.common);
-  const PreparedData data(options.data, options.common.seed);
-  const auto model = calibrated_model({.model = options.model,
-                                       .config = options.config,
-                                       .batch_size = options.data.batch_size,
-                                       .seed = options.common.seed,
-                                       .quiet = options.common.quiet || options.json},
-                                      data);
+  const CalibrationOptions& asked = options.calibration;
+  apply(asked.common);
+  const PreparedData data(asked.data, asked.common.seed);
+  const auto model = calibrated_model(asked, data);
   model->set_quant({.weights = true, .features = true});
   exports::save_quantized(*model, options.output);
   out << report(options, *model, data.size());
@@ -76,14 +65,8 @@ void quantize(const QuantizeOptions& options, std::ostream& out) {
 void add_quantize_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<QuantizeOptions>();
   CLI::App* cmd = app.add_subcommand("quantize", "Calibrate a model and write it quantized");
-  cmd->add_option("model", options->model, kModelHelp)->required()->check(not_empty);
-  cmd->add_option("-c,--config", options->config, "YAML file: what is quantized how")
-      ->required()
-      ->check(not_empty);
+  add_calibration_options(*cmd, options->calibration);
   cmd->add_option("-o,--output", options->output, "File to write")->required()->check(not_empty);
-  add_data_options(*cmd, options->data);
-  cmd->add_flag("--json", options->json, "Print JSON");
-  add_common_options(*cmd, options->common);
   cmd->footer(
       "Example:\n"
       "  sparsebit quantize model.onnx -c qconfig.yaml --data images/ --preprocess imagenet "

@@ -1,6 +1,7 @@
 #include "sparsebit/core/yaml.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/letter_case.h"
 #include "sparsebit/core/mapped_file.h"
 #include "sparsebit/core/near_match.h"
 
@@ -18,12 +19,6 @@ constexpr size_t kMostBytes = size_t{16} << 20;
 constexpr int kMostLevels = 100;
 /// References to an anchor repeat what it stands for; a few lines of them can stand for billions.
 constexpr size_t kMostNodes = 1'000'000;
-
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 template <class Number>
 bool read_number(const std::string& text, Number& number) {

@@ -2,11 +2,11 @@
 #include "io/label_file.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/letter_case.h"
 #include "sparsebit/io/image_file.h"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <set>
 
@@ -83,9 +83,7 @@ class ImageFolder : public Dataset {
 
 bool has_image_suffix(const fs::path& file) {
   constexpr std::array kSuffixes = {".jpg", ".jpeg", ".png", ".bmp"};
-  std::string suffix = file.extension().string();
-  std::transform(suffix.begin(), suffix.end(), suffix.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string suffix = lower_case(file.extension().string());
   return std::find(kSuffixes.begin(), kSuffixes.end(), suffix) != kSuffixes.end();
 }
 

@@ -2,22 +2,16 @@
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
+#include "sparsebit/core/letter_case.h"
 #include "sparsebit/core/near_match.h"
 
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 namespace sparsebit::passes {
 namespace {
-
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 /// Sweeps that do not make the graph smaller. Overlapping occurrences wait for the next one.
 constexpr int kMostSweeps = 64;

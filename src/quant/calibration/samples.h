@@ -11,8 +11,8 @@ int64_t samples_at_once(const fx::GraphModule& module);
 
 /// The inputs of single samples, or of as many as the graph takes at once, out of those of a batch.
 /// What a library computes for a sample depends on how many others are beside it, so calibration
-/// always shows it as many. Tensors whose first axis is the batch are split: all that have axes must
-/// agree on its size.
+/// always shows it as many. Tensors whose first axis is the batch are split: all that have axes
+/// must agree on its size.
 std::vector<std::vector<fx::Value>> samples_of(const std::vector<fx::Value>& batch,
                                                int64_t at_once);
 

@@ -1,11 +1,11 @@
 #include "quant/observers/all_observers.h"
 #include "quant/observers/distribution_observer.h"
+#include "quant/observers/means.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
-#include <numeric>
 
 namespace sparsebit::quant {
 namespace {
@@ -58,39 +58,28 @@ class Aciq : public DistributionObserver {
  private:
   Bounds bounds_of(std::span<const float> numbers) const override {
     const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
-    if (distribution_ == Distribution::Gauss) return cut_at(*low, *high, 0);
-    const double count = static_cast<double>(numbers.size());
-    const double mean = std::accumulate(numbers.begin(), numbers.end(), 0.) / count;
-    const double spread =
-        std::accumulate(numbers.begin(), numbers.end(), 0.,
-                        [&](double sum, float x) { return sum + std::abs(x - mean); }) /
-        count;
-    return cut_at(*low, *high, spread);
+    return cut_at(*low, *high, numbers);
   }
 
   Bounds bounds_of(const ValueHistogram& histogram) const override {
-    if (distribution_ == Distribution::Gauss) return cut_at(histogram.low(), histogram.high(), 0);
-    const std::vector<ValueHistogram::Bin> bins = histogram.bins();
-    const double count = static_cast<double>(histogram.count());
-    const auto mean_of = [&](const auto& value) {
-      double sum = 0;
-      for (const ValueHistogram::Bin& bin : bins)
-        sum += static_cast<double>(bin.count) * value(bin.middle());
-      return sum / count;
-    };
-    const double mean = mean_of([](double x) { return x; });
-    return cut_at(histogram.low(), histogram.high(),
-                  mean_of([&](double x) { return std::abs(x - mean); }));
+    return cut_at(histogram.low(), histogram.high(), histogram.bins());
   }
 
-  /// @param laplace_spread  the mean distance from the mean
-  Bounds cut_at(double low, double high, double laplace_spread) const {
+  template <class Numbers>
+  Bounds cut_at(double low, double high, const Numbers& numbers) const {
     const bool half = !spec().is_symmetric() && low >= 0;
     const double spread = distribution_ == Distribution::Gauss
                               ? gauss_spread(low, high, elements_per_sample())
-                              : laplace_spread;
+                              : laplace_spread(numbers);
     const double clip = cut_for(distribution_, spec().bits, half) * spread;
     return {half ? 0 : -clip, clip};
+  }
+
+  /// The mean distance from the mean.
+  template <class Numbers>
+  static double laplace_spread(const Numbers& numbers) {
+    const double mean = mean_of(numbers, [](double x) { return x; });
+    return mean_of(numbers, [&](double x) { return std::abs(x - mean); });
   }
 
   Distribution distribution_;

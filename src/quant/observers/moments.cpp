@@ -1,28 +1,13 @@
 #include "quant/observers/moments.h"
 
 #include "quant/observers/distribution_observer.h"
+#include "quant/observers/means.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace sparsebit::quant {
 namespace {
-
-/// Numbers, or bins of them, as values with weights.
-template <class Value>
-double mean_of(std::span<const float> numbers, const Value& value) {
-  double sum = 0;
-  for (const float number : numbers) sum += value(number);
-  return sum / static_cast<double>(numbers.size());
-}
-
-template <class Value>
-double mean_of(const ValueHistogram& histogram, const Value& value) {
-  double sum = 0;
-  for (const ValueHistogram::Bin& bin : histogram.bins())
-    sum += static_cast<double>(bin.count) * value(bin.middle());
-  return sum / static_cast<double>(histogram.count());
-}
 
 double magnitude(double x) { return std::abs(x); }
 
@@ -35,7 +20,7 @@ class MeanMagnitude : public DistributionObserver {
     return {*std::min_element(numbers.begin(), numbers.end()), mean_of(numbers, magnitude)};
   }
   Bounds bounds_of(const ValueHistogram& histogram) const override {
-    return {histogram.low(), mean_of(histogram, magnitude)};
+    return {histogram.low(), mean_of(histogram.bins(), magnitude)};
   }
 };
 
@@ -48,7 +33,7 @@ class ThreeSigma : public DistributionObserver {
     return around_mean(numbers, static_cast<double>(numbers.size()));
   }
   Bounds bounds_of(const ValueHistogram& histogram) const override {
-    return around_mean(histogram, static_cast<double>(histogram.count()));
+    return around_mean(histogram.bins(), static_cast<double>(histogram.count()));
   }
 
   template <class Numbers>

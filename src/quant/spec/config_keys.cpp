@@ -1,22 +1,15 @@
 #include "quant/spec/config_keys.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/letter_case.h"
 #include "sparsebit/core/near_match.h"
 #include "sparsebit/quant/observers/observer.h"
 #include "sparsebit/quant/quantizers/quantizer.h"
 
 #include <algorithm>
-#include <cctype>
 
 namespace sparsebit::quant {
 namespace {
-
-template <class Change>
-std::string changed(std::string text, Change change) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [&](unsigned char c) { return static_cast<char>(change(c)); });
-  return text;
-}
 
 /// A word out of a list, whatever its case.
 std::string one_of(const Yaml& value, const std::vector<std::string>& known) {
@@ -53,8 +46,8 @@ int64_t group_size_of(const Yaml& value) {
 }
 
 QuantScheme scheme_of(const Yaml& value) {
-  const std::string text =
-      changed(lower_case(value.to_text()), [](int c) { return c == '_' ? '-' : c; });
+  std::string text = lower_case(value.to_text());
+  std::replace(text.begin(), text.end(), '_', '-');
   try {
     return scheme_from_text(text);
   } catch (const Error& e) {
@@ -110,9 +103,6 @@ std::vector<TensorKey> make_keys() {
 }
 
 }  // namespace
-
-std::string upper_case(std::string text) { return changed(std::move(text), ::toupper); }
-std::string lower_case(std::string text) { return changed(std::move(text), ::tolower); }
 
 const std::vector<TensorKey>& tensor_keys() {
   static const std::vector<TensorKey> keys = make_keys();

@@ -27,8 +27,4 @@ void set_tensor_key(TensorConfig& config, Target target, const std::string& key,
 void check_tensor_config(const TensorConfig& config, Target target, Backend backend,
                          const std::string& where);
 
-/// Upper case, as keys are.
-std::string upper_case(std::string text);
-std::string lower_case(std::string text);
-
 }  // namespace sparsebit::quant

@@ -4,6 +4,7 @@
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/glob.h"
+#include "sparsebit/core/letter_case.h"
 #include "sparsebit/core/near_match.h"
 #include "sparsebit/passes/pass.h"
 

@@ -19,9 +19,4 @@ QParams qparams_from_range(const at::Tensor& low, const at::Tensor& high, const 
   return {scale, at::round(-lo / scale)};
 }
 
-std::pair<at::Tensor, at::Tensor> range_of(const QParams& qparams, const QuantSpec& spec) {
-  const auto bound = [&](int64_t q) { return (q - qparams.zero_point) * qparams.scale; };
-  return {bound(spec.qmin()), bound(spec.qmax())};
-}
-
 }  // namespace sparsebit::quant

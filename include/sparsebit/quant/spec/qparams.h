@@ -26,7 +26,4 @@ inline constexpr double kLeastScale = 1e-6;
 /// Throws InvalidArgument when a bound is not finite.
 QParams qparams_from_range(const at::Tensor& low, const at::Tensor& high, const QuantSpec& spec);
 
-/// The values that the integers qmin and qmax stand for.
-std::pair<at::Tensor, at::Tensor> range_of(const QParams& qparams, const QuantSpec& spec);
-
 }  // namespace sparsebit::quant
