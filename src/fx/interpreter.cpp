@@ -74,7 +74,7 @@ Value Interpreter::run_steps(std::vector<Value> inputs) {
     for (const NodeHook& hook : hooks_) {
       if (hook.before) hook.before(node, call);
     }
-    values[i] = execute(node, call);
+    values[i] = run_node(node, call);
     call = {};  // values that die here must not be held by their last user's arguments
     for (const NodeHook& hook : hooks_) {
       if (hook.after) hook.after(node, values[i]);
@@ -85,7 +85,7 @@ Value Interpreter::run_steps(std::vector<Value> inputs) {
   return None();
 }
 
-Value Interpreter::execute(const Node& node, NodeCall& call) {
+Value Interpreter::run_node(const Node& node, NodeCall& call) {
   return with_context([&] { return dispatch(node, call); },
                       [&] { return describe_call(node, call); });
 }

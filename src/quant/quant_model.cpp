@@ -1,19 +1,22 @@
 #include "sparsebit/quant/quant_model.h"
 
+#include "quant/calibration/batchnorm_tuning.h"
+#include "quant/calibration/calibration.h"
 #include "quant/calibration/samples.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/core/near_match.h"
+#include "sparsebit/core/parallel.h"
 #include "sparsebit/fx/interpreter.h"
 #include "sparsebit/fx/lint.h"
+#include "sparsebit/fx/memory_groups.h"
 #include "sparsebit/fx/printer.h"
 #include "sparsebit/fx/resolve.h"
 #include "sparsebit/fx/tracer.h"
 #include "sparsebit/passes/runner.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <map>
@@ -26,7 +29,7 @@ using fx::Node;
 std::shared_ptr<fx::GraphModule> graph_of(fx::Module& model, const QConfig& config) {
   if (const auto* graph = dynamic_cast<const fx::GraphModule*>(&model))
     return graph->clone_graph_module();
-  return fx::QTracer(config.skip_trace_modules).trace(model);
+  return fx::QTracer(config.skip_trace_modules).trace(model)->clone_graph_module();
 }
 
 /// Attention stays in its steps: each product has integers of its own.
@@ -52,22 +55,14 @@ int64_t feature_axis(const TensorConfig& config) {
   return config.observer.layout == Layout::Nlc ? 2 : 1;
 }
 
-std::string place_of(const QuantPoint& point) {
-  return "at '" + point.name + "', the quantizer of '" + point.value + "'";
+/// The node itself; the last input of the graph if it is one of them, which stay together.
+Node& end_of_inputs(Node& node) {
+  Node* end = &node;
+  while (node.op() == fx::Opcode::Placeholder && end->next() &&
+         end->next()->op() == fx::Opcode::Placeholder)
+    end = end->next();
+  return *end;
 }
-
-/// While it lives, libtorch computes with one thread: results of convolutions depend on how many
-/// there are.
-class OneThread {
- public:
-  OneThread() : threads_(at::get_num_threads()) { at::set_num_threads(1); }
-  ~OneThread() { at::set_num_threads(threads_); }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  int threads_;
-};
 
 /// The function form of an operator that has modules.
 std::string function_of(const fx::Operator& op) {
@@ -95,6 +90,11 @@ QuantModel::QuantModel(fx::Module& model, const QConfig& config,
   unused_patterns_ = placement.unused_patterns;
 }
 
+QuantModel::QuantModel() = default;
+QuantModel::QuantModel(QuantModel&&) noexcept = default;
+QuantModel& QuantModel::operator=(QuantModel&&) noexcept = default;
+QuantModel::~QuantModel() = default;
+
 // --- quantizers in the graph -------------------------------------------------------------------
 
 void QuantModel::insert_quantizers(const Placement& placement) {
@@ -104,31 +104,27 @@ void QuantModel::insert_quantizers(const Placement& placement) {
   fx::lint(module_->graph(), *module_);
 }
 
-Node& QuantModel::call_quantizer(Node& value, const std::string& path) {
-  Node* place = &value;  // inputs stay together at the beginning
-  while (value.op() == fx::Opcode::Placeholder && place->next() &&
-         place->next()->op() == fx::Opcode::Placeholder)
-    place = place->next();
-  const fx::Graph::InsertPoint here = module_->graph().inserting_after(*place);
-  Node& call = module_->graph().call_module(path, {value});
-  call.set_tensor_info(value.tensor_info());
-  return call;
-}
-
-/// One quantizer for a value, unless its consumers are to see it differently.
+/// One quantizer for a value, unless its consumers are to see it differently: as their settings
+/// say, or because somebody writes to it in between.
 void QuantModel::insert_feature_quantizers(const std::vector<FeaturePoint>& points) {
   std::map<Node*, std::vector<std::pair<TensorConfig, Node*>>> made;  // by value
+  const fx::MemoryGroups memory(*module_);
   for (const FeaturePoint& point : points) {
     auto& calls = made[point.value];
     auto it = std::find_if(calls.begin(), calls.end(),
                            [&](const auto& known) { return known.first == point.config; });
-    if (it == calls.end()) {
+    const bool changes = memory.is_written(*point.value);
+    if (it == calls.end() || changes) {
       const std::string number = calls.empty() ? "" : "_" + std::to_string(calls.size());
       const std::string path = point.value->name() + "_quantizer" + number;
       const QuantizerPtr quantizer = make_quantizer(
           spec_of(Target::Feature, point.config, feature_axis(point.config)), point.config);
       module_->set_module(path, quantizer);
-      Node& call = call_quantizer(*point.value, path);
+      const fx::Graph::InsertPoint here =
+          changes ? module_->graph().inserting_before(*point.consumer)
+                  : module_->graph().inserting_after(end_of_inputs(*point.value));
+      Node& call = module_->graph().call_module(path, {*point.value});
+      call.set_tensor_info(point.value->tensor_info());
       it = calls.insert(calls.end(), {point.config, &call});
       points_.push_back({call.name(), point.value->name(), {}, quantizer});
     }
@@ -184,51 +180,20 @@ void QuantModel::insert_weight_quantizer(const WeightPoint& point) {
 // --- life cycle --------------------------------------------------------------------------------
 
 fx::Value QuantModel::forward(const std::vector<fx::Value>& inputs) {
-  if (state_ != State::Calibrating) {
-    fx::Interpreter interpreter(*module_);
-    return interpreter.run(inputs);
-  }
-  return observe(inputs);
+  return calibration_ ? calibration_->show(inputs) : fx::Interpreter(*module_).run(inputs);
 }
 
-fx::Value QuantModel::observe(const std::vector<fx::Value>& inputs) {
-  const OneThread same_bits;
-  std::map<std::string, const QuantPoint*> watching;  // by node
-  for (const QuantPoint& point : points_) {
-    if (!point.is_weight()) watching[point.name] = &point;
-  }
-  fx::Interpreter interpreter(*module_, fx::RunMode::Inference);
-  interpreter.add_hook({.before = {}, .after = [&](const Node& node, fx::Value& value) {
-                          const auto it = watching.find(node.name());
-                          if (it == watching.end() || !value.is_tensor()) return;
-                          const QuantPoint& point = *it->second;
-                          with_context([&] { point.quantizer->observe(value.tensor()); },
-                                       [&] { return place_of(point); });
-                        }});
-  std::vector<fx::Value> results;
-  for (const std::vector<fx::Value>& sample : samples_of(inputs, samples_at_once_))
-    results.push_back(interpreter.run(sample));
-  return joined(results);
-}
-
-void QuantModel::prepare_calibration() {
+void QuantModel::prepare_calibration(const PrepareOptions& options) {
   module_->eval();
   set_quant({});
-  state_ = State::Calibrating;
+  calibration_ = std::make_unique<Calibration>(*module_, points_, samples_at_once_, options);
 }
 
-void QuantModel::calc_qparams() {
-  SPARSEBIT_CHECK(state_ == State::Calibrating, InvalidArgument,
+void QuantModel::calc_qparams(const CalcOptions& options) {
+  SPARSEBIT_CHECK(calibration_, InvalidArgument,
                   "call prepare_calibration() and forward() with data before calc_qparams()");
-  for (const QuantPoint& point : points_) {
-    with_context(
-        [&] {
-          if (point.is_weight()) point.quantizer->observe(*module_->find_tensor(point.value));
-          point.quantizer->calibrate();
-        },
-        [&] { return place_of(point); });
-  }
-  state_ = State::Calibrated;
+  calibration_->finish(options);
+  calibration_.reset();
 }
 
 void QuantModel::set_quant(const Enabled& enabled) {
@@ -237,7 +202,7 @@ void QuantModel::set_quant(const Enabled& enabled) {
         [&] {
           point.quantizer->set_enabled(point.is_weight() ? enabled.weights : enabled.features);
         },
-        [&] { return place_of(point); });
+        [&] { return point.place(); });
   }
 }
 
@@ -245,6 +210,33 @@ void QuantModel::init_qat() {
   calc_qparams();
   set_quant({.weights = true, .features = true});
   module_->train();
+}
+
+std::vector<FloatDecision> QuantModel::batchnorm_tuning(const std::function<void()>& feed) {
+  SPARSEBIT_CHECK(!calibration_, InvalidArgument, "call calc_qparams() before batchnorm_tuning()");
+  BatchNormTuning tuning(*module_, points_);
+  set_quant({.weights = true, .features = true});
+  {
+    const at::NoGradGuard no_gradients;
+    const OneThread same_bits;
+    feed();
+  }
+  std::vector<FloatDecision> left = tuning.fold();
+  set_quant({});
+  return left;
+}
+
+QuantOpr QuantModel::layer(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const QuantPoint& point : points_) {
+    for (const std::string& consumer : point.consumers) {
+      const std::string& path = module_->graph().find(consumer)->module_path();
+      if (consumer == name || path == name) return {consumer, points_};
+      names.push_back(path.empty() ? consumer : path);
+    }
+  }
+  throw Error(ErrorKind::InvalidArgument,
+              c10::str("there is no quantized layer '", name, "'", did_you_mean(name, names)));
 }
 
 std::string QuantModel::to_mermaid() const { return fx::to_mermaid(*module_); }

@@ -206,7 +206,6 @@ class SavedModelReader {
     }
     module_->eval();
     fx::lint(module_->graph(), *module_);
-    model_->state_ = QuantModel::State::Calibrated;
     return std::move(model_);
   }
 

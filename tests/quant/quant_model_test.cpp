@@ -254,6 +254,75 @@ TEST(QuantModel, BatchesOrderAndThreadsChangeNoBit) {
   }
 }
 
+TEST(QuantModel, TheModelGivenStaysAsItIs) {
+  Small small;
+  small.train();
+  const at::Tensor weight = small.find_tensor("conv.weight")->clone();
+  QuantModel model(small, config_of());
+  EXPECT_TRUE(small.find_module("conv")->is_training());
+  EXPECT_EQ(small.find_module("conv")->children().size(), 0u);
+  EXPECT_FALSE(
+      model.module().find_tensor("conv.weight")->is_same(*small.find_tensor("conv.weight")));
+}
+
+TEST(QuantModel, LayersShowTheirQuantizers) {
+  const zoo::Example example = zoo::make("resnet20");
+  QuantModel model(*example.model, config_of(), example.inputs);
+  const QuantOpr layer = model.layer("layer1.0.conv1");
+  EXPECT_EQ(layer.name(), "layer1_0_conv1");
+  EXPECT_TRUE(layer.has_weight_quantizer());
+  layer.weight_quantizer().set_bits(4);
+  EXPECT_EQ(model.quantizer("layer1_0_conv1_weight_quantizer").spec().type_name(), "int4");
+  EXPECT_EQ(&model.layer("layer1_0_conv1").input_quantizer(), &layer.input_quantizer());
+  EXPECT_THAT([&] { model.layer("layer1.0.conv9"); },
+              ThrowsMessage<Error>(HasSubstr("did you mean 'layer1.0.conv")));
+  const auto pooled = std::find_if(
+      model.points().begin(), model.points().end(),
+      [](const QuantPoint& point) { return point.value.find("relu") != std::string::npos; });
+  ASSERT_NE(pooled, model.points().end());
+  EXPECT_THAT([&] { model.layer("layer1.0.conv1").input_quantizers().at(1); },
+              testing::Throws<std::out_of_range>());
+}
+
+TEST(QuantModel, LayersWithTwoInputsShowBoth) {
+  const zoo::Example example = zoo::make("deit_tiny");
+  QuantModel model(*example.model, config_of(), example.inputs);
+  for (const QuantPoint& point : model.points()) {
+    for (const std::string& name : point.consumers) {
+      if (fx::find_spelling(*model.module().graph().find(name), model.module())->op->name !=
+          "matmul")
+        continue;
+      const QuantOpr product = model.layer(name);
+      EXPECT_EQ(product.input_quantizers().size(), 2u);
+      EXPECT_THAT([&] { product.input_quantizer(); },
+                  ThrowsMessage<Error>(HasSubstr("has 2 quantized inputs")));
+      EXPECT_THAT([&] { product.weight_quantizer(); },
+                  ThrowsMessage<Error>(HasSubstr("has no quantized weight")));
+      return;
+    }
+  }
+  FAIL() << "there is no product";
+}
+
+/// Also in a graph, which has no modules that could stay whole.
+TEST(QuantModel, SkippedModulesStayFloat) {
+  const zoo::Example example = zoo::make("resnet20");
+  const QConfig config = config_of("SKIP_TRACE_MODULES: ['layer1.?', 'nothing.*']");
+  const auto graph = fx::Tracer().trace(*example.model);
+  for (fx::Module* form : {example.model.get(), static_cast<fx::Module*>(graph.get())}) {
+    QuantModel model(*form, config, example.inputs);
+    for (const std::string& pair : quantized_inputs(model))
+      EXPECT_EQ(pair.find("> layer1_"), std::string::npos) << pair;
+    EXPECT_THAT(quantized_inputs(model), testing::Contains(HasSubstr("> layer2_0_conv1")));
+    EXPECT_THAT(model.unused_patterns(),
+                testing::ElementsAre("SKIP_TRACE_MODULES: 'nothing.*' matches no module"));
+    const auto skipped = std::count_if(
+        model.floats().begin(), model.floats().end(),
+        [](const FloatDecision& d) { return d.reason == "SKIP_TRACE_MODULES names it"; });
+    EXPECT_GE(skipped, 3);
+  }
+}
+
 TEST(QuantModel, GradientsReachTheWeights) {
   Small small;
   QuantModel model(small, config_of());

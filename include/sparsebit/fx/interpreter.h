@@ -42,6 +42,10 @@ class Interpreter : public Executor {
 
   Value run(std::vector<Value> inputs) override;
 
+  /// Runs one node with the arguments given: for those who walk the graph in their own way. Hooks
+  /// do not see it.
+  Value run_node(const Node& node, NodeCall& call);
+
  private:
   struct Step {
     const Node* node;
@@ -50,7 +54,6 @@ class Interpreter : public Executor {
 
   void plan();
   Value run_steps(std::vector<Value> inputs);
-  Value execute(const Node& node, NodeCall& call);
   Value dispatch(const Node& node, NodeCall& call);
   Value read_attribute(const Node& node);
 

@@ -1,25 +1,20 @@
 #pragma once
 
 #include "sparsebit/fx/graph_module.h"
+#include "sparsebit/quant/calibration_options.h"
 #include "sparsebit/quant/placement/placement.h"
-#include "sparsebit/quant/quantizers/quantizer.h"
+#include "sparsebit/quant/quant_opr.h"
+#include "sparsebit/quant/quant_point.h"
 #include "sparsebit/quant/spec/qconfig.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace sparsebit::quant {
 
-/// A quantizer and where it is.
-struct QuantPoint {
-  std::string name;                         ///< of its node
-  std::string value;                        ///< the node, or path of the tensor, that it quantizes
-  std::vector<std::string> consumers = {};  ///< nodes that read it
-  QuantizerPtr quantizer;
-
-  bool is_weight() const { return quantizer->spec().target == Target::Weight; }
-};
+class Calibration;
 
 /// A model with quantizers in its graph.
 ///
@@ -30,15 +25,19 @@ struct QuantPoint {
 ///     model.set_quant({.weights = true, .features = true});
 ///     const at::Tensor simulated = model.forward({x}).tensor();
 ///
-/// While quantization is off it computes what the network does. Calibration looks at one sample at
-/// a time, so that batches of any size and order give the same scales to the last bit.
+/// While quantization is off it computes what the network does. Calibration looks at samples one by
+/// one, so that batches of any size and order, and any number of threads, give the same scales to
+/// the last bit.
 class QuantModel {
  public:
-  /// Traces the model (a graph is copied), simplifies, and puts quantizers where the config's
-  /// backend wants them. Weights are shared with the model as long as nothing changes them.
+  /// Traces the model, copies it, simplifies, and puts quantizers where the config's backend wants
+  /// them. The model given stays as it is.
   /// @param example  inputs from which shapes and types are recorded; without them, what may be
   ///                 integers is taken for features, and some simplifications do not happen.
   QuantModel(fx::Module& model, const QConfig& config, const std::vector<fx::Value>& example = {});
+  QuantModel(QuantModel&&) noexcept;
+  QuantModel& operator=(QuantModel&&) noexcept;
+  ~QuantModel();
 
   fx::GraphModule& module() { return *module_; }
   const fx::GraphModule& module() const { return *module_; }
@@ -48,10 +47,10 @@ class QuantModel {
   fx::Value forward(const std::vector<fx::Value>& inputs);
 
   /// From now on forward() is calibration.
-  void prepare_calibration();
-  /// Scales from what was seen. Throws InvalidArgument, naming the point, unless calibration was
-  /// prepared and data was seen.
-  void calc_qparams();
+  void prepare_calibration(const PrepareOptions& options = {});
+  /// Scales from what was seen, which is forgotten. Throws InvalidArgument, naming the point, unless
+  /// calibration was prepared and data was seen.
+  void calc_qparams(const CalcOptions& options = {});
 
   struct Enabled {
     bool weights = false;
@@ -62,29 +61,36 @@ class QuantModel {
   /// calc_qparams(), then everything on, in training mode: the start of training.
   void init_qat();
 
+  /// Fits batch norms to quantized layers (SCHEDULE.BN_TUNING kept them): while `feed` calls
+  /// forward() with batches, everything is quantized and the norms gather their statistics anew,
+  /// each batch counting the same. Then they are folded into the layers before them, whose weights
+  /// keep their integers, and quantization is off. When `feed` throws, the model is as before.
+  /// Returns the norms that were not folded, and why.
+  std::vector<FloatDecision> batchnorm_tuning(const std::function<void()>& feed);
+
   /// Features in graph order, then weights.
   const std::vector<QuantPoint>& points() const { return points_; }
   /// The quantizer of this node name. Throws InvalidArgument with near names.
   Quantizer& quantizer(const std::string& point) const;
+  /// The operator at this node name or dotted path. Throws InvalidArgument with near names when it
+  /// has no quantizers.
+  QuantOpr layer(const std::string& name) const;
   /// The graph with its quantizers as a flow chart, see fx::to_mermaid().
   std::string to_mermaid() const;
   /// Nodes that stay float, and why.
   const std::vector<FloatDecision>& floats() const { return floats_; }
-  /// Patterns of the config that match no layer.
+  /// Patterns of the config that match no layer or module.
   const std::vector<std::string>& unused_patterns() const { return unused_patterns_; }
 
  private:
   friend class SavedModelReader;
   friend class SavedModelWriter;
-  enum class State { Built, Calibrating, Calibrated };
 
-  QuantModel() = default;
+  QuantModel();
 
-  fx::Value observe(const std::vector<fx::Value>& inputs);
   void insert_quantizers(const Placement& placement);
   void insert_feature_quantizers(const std::vector<FeaturePoint>& points);
   void insert_weight_quantizer(const WeightPoint& point);
-  fx::Node& call_quantizer(fx::Node& value, const std::string& path);
 
   QConfig config_;
   std::shared_ptr<fx::GraphModule> module_;
@@ -92,7 +98,7 @@ class QuantModel {
   std::vector<QuantPoint> points_;
   std::vector<FloatDecision> floats_;
   std::vector<std::string> unused_patterns_;
-  State state_ = State::Built;
+  std::unique_ptr<Calibration> calibration_;  // while there is one
 };
 
 }  // namespace sparsebit::quant

@@ -14,6 +14,8 @@ class MovingAverage : public Observer {
  public:
   MovingAverage(const QuantSpec& spec, double ratio) : Observer(spec), ratio_(ratio) {}
 
+  bool depends_on_order() const override { return true; }
+
  private:
   void add(const at::Tensor& x) override {
     const int64_t samples = x.dim() > 0 ? x.size(0) : 1;

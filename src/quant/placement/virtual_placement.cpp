@@ -1,3 +1,4 @@
+#include "sparsebit/core/glob.h"
 #include "sparsebit/fx/resolve.h"
 #include "sparsebit/quant/placement/placement.h"
 #include "sparsebit/quant/placement/quant_operators.h"
@@ -5,6 +6,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <set>
 
 namespace sparsebit::quant {
 namespace {
@@ -18,6 +20,7 @@ class VirtualPlacement {
 
   Placement place() {
     for (Node& node : module_.graph().nodes()) place_node(node);
+    note_unused_skips();
     note_unused(config_.weight_specific, "W");
     note_unused(config_.feature_specific, "A");
     return std::move(placement_);
@@ -28,12 +31,28 @@ class VirtualPlacement {
     const bool is_call = node.op() == fx::Opcode::CallFunction ||
                          node.op() == fx::Opcode::CallMethod || node.op() == fx::Opcode::CallModule;
     if (!is_call) return;
+    if (is_skipped(node)) return decide_float(node, "SKIP_TRACE_MODULES names it");
     const std::optional<fx::OperatorCall> call = fx::resolve(node, module_);
     const QuantOperator* known = call ? quant_operators().find(call->op->name) : nullptr;
     if (!call) return decide_float(node, "nobody knows this operator");
     if (!known) return decide_float(node, "the operator '" + call->op->name + "' is not quantized");
     place_weight(node, *call, *known);
     place_inputs(node, *call, *known);
+  }
+
+  /// Whether a pattern matches its module or one around it. While tracing, such a module stays one
+  /// step; in a graph from a file its steps are known all the same.
+  bool is_skipped(const Node& node) {
+    bool skipped = false;
+    const std::string& path = node.module_path();
+    for (size_t end = path.find('.');; end = path.find('.', end + 1)) {
+      for (const std::string& pattern : config_.skip_trace_modules) {
+        if (!glob_match(path.substr(0, end), pattern)) continue;
+        used_skips_.insert(pattern);
+        skipped = true;
+      }
+      if (end == std::string::npos) return skipped;
+    }
   }
 
   void place_weight(Node& node, const fx::OperatorCall& call, const QuantOperator& known) {
@@ -92,6 +111,14 @@ class VirtualPlacement {
     placement_.floats.push_back({node.name(), std::move(reason)});
   }
 
+  void note_unused_skips() {
+    for (const std::string& pattern : config_.skip_trace_modules) {
+      if (!used_skips_.contains(pattern))
+        placement_.unused_patterns.push_back("SKIP_TRACE_MODULES: '" + pattern +
+                                             "' matches no module");
+    }
+  }
+
   void note_unused(const Specific& specific, const std::string& side) {
     for (const auto& element : specific) {
       for (const SpecificRule& rule : element) {
@@ -105,6 +132,7 @@ class VirtualPlacement {
   fx::GraphModule& module_;
   const QConfig& config_;
   std::vector<const SpecificRule*> used_;
+  std::set<std::string> used_skips_;
   Placement placement_;
 };
 

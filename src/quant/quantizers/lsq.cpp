@@ -13,6 +13,8 @@ class Lsq : public CloneableQuantizer<Lsq> {
   Lsq(const QuantSpec& spec, const TensorConfig& config)
       : CloneableQuantizer("quant.Lsq", spec, config, make_mean_magnitude) {}
 
+  bool is_scale_free() const override { return true; }
+
  private:
   bool trains_scale() const override { return true; }
 

@@ -21,6 +21,8 @@ class LsqPlus : public CloneableQuantizer<LsqPlus> {
                     to_string(spec.scheme));
   }
 
+  bool is_scale_free() const override { return true; }
+
  private:
   bool trains_scale() const override { return true; }
   bool trains_zero_point() const override { return !spec().is_per_channel(); }

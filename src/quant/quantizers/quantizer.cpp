@@ -14,7 +14,7 @@ Quantizer::Quantizer(std::string type, const QuantSpec& spec, const TensorConfig
       spec_(spec),
       config_(config),
       observe_with_(std::move(observe_with)),
-      observer_(observe_with_(spec, config.observer)) {
+      observer_(new_observer()) {
   add_buffer("scale", at::ones({}));
   add_buffer("zero_point", at::zeros({}));
   if (config.quantizer.disable) switch_off("the config disables it");
@@ -26,7 +26,7 @@ Quantizer::Quantizer(const Quantizer& other)
       spec_(other.spec_),
       config_(other.config_),
       observe_with_(other.observe_with_),
-      observer_(observe_with_(other.spec_, other.config_.observer)),
+      observer_(new_observer()),
       on_(other.on_),
       calibrated_(other.calibrated_),
       why_off_(other.why_off_) {}
@@ -36,7 +36,7 @@ void Quantizer::set_bits(int bits) {
                   " to ", kMostBits, " bits, found ", bits);
   spec_.bits = bits;
   config_.quantizer.bits = bits;
-  observer_ = observe_with_(spec_, config_.observer);
+  observer_ = new_observer();
 }
 
 void Quantizer::set_enabled(bool on) {
@@ -49,14 +49,18 @@ void Quantizer::switch_off(std::string why) {
   if (!is_off_for_good()) why_off_ = std::move(why);
 }
 
-void Quantizer::observe(const at::Tensor& x) {
-  if (!is_off_for_good()) observer_->observe(seen_as(x.detach()));
+void Quantizer::observe(const at::Tensor& x, Observer& into) {
+  if (!is_off_for_good()) into.observe(seen_as(x.detach()));
+}
+
+void Quantizer::merge(const Observer& seen) {
+  if (!is_off_for_good()) observer_->merge(seen);
 }
 
 void Quantizer::calibrate() {
   if (is_off_for_good()) return;
   set_qparams(find_qparams());
-  observer_ = observe_with_(spec_, config_.observer);
+  observer_ = new_observer();
 }
 
 QParams Quantizer::qparams() const { return {*find_tensor("scale"), *find_tensor("zero_point")}; }

@@ -33,6 +33,8 @@ class Observer {
   /// InvalidArgument for numbers that are not finite and for another number of channels.
   void observe(const at::Tensor& x);
   bool has_seen() const { return has_seen_; }
+  /// Whether the order of the batches changes what it finds.
+  virtual bool depends_on_order() const { return false; }
 
   /// Adds what `other` saw, as if this observer had seen it after its own. Throws InvalidArgument
   /// when the two are of different types or settings.

@@ -34,7 +34,7 @@ struct Placement {
   std::vector<FeaturePoint> features = {};
   std::vector<WeightPoint> weights = {};
   std::vector<FloatDecision> floats = {};
-  std::vector<std::string> unused_patterns = {};  ///< of SPECIFIC: they match no layer
+  std::vector<std::string> unused_patterns = {};  ///< of the config: they match nothing
 };
 
 /// As the ancestor does it: the inputs of every operator that can be quantized, except where two

@@ -40,12 +40,18 @@ class Quantizer : public fx::Module {
   const std::string& why_off() const { return why_off_; }
 
   /// Adds a batch to what the scales will be made of.
-  void observe(const at::Tensor& x);
+  void observe(const at::Tensor& x) { observe(x, *observer_); }
+  /// For threads that look at a time: each with an observer of its own, merged in the end.
+  std::unique_ptr<Observer> new_observer() const { return observe_with_(spec_, config_.observer); }
+  void observe(const at::Tensor& x, Observer& into);
+  void merge(const Observer& seen);
   /// Makes the scales of what was observed, and forgets that.
   void calibrate();
   bool is_calibrated() const { return calibrated_; }
 
   virtual QParams qparams() const;
+  /// Whether a tensor and its scales can be multiplied by the same number and the integers stay.
+  virtual bool is_scale_free() const { return false; }
   /// As if calibrate() had found this.
   void set_qparams(const QParams& qparams);
 

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+
+namespace sparsebit::quant {
+
+/// How prepare_calibration() prepares.
+struct PrepareOptions {
+  /// Keep the samples themselves, which calc_qparams() with `quantized_ranges` needs.
+  bool keep_samples = false;
+  /// Of what is kept, as much stays in memory; the rest goes to a file in TMPDIR.
+  int64_t bytes_in_memory = int64_t{256} << 20;
+};
+
+/// How calc_qparams() goes through the layers.
+struct CalcOptions {
+  /// A layer's calibration sees what quantized layers before it give ...
+  bool asym = false;
+  bool w_quant = false;  ///< ... with quantized weights
+  bool a_quant = false;  ///< ... with quantized features
+  /// With `asym`: ranges of features come from there, too. Otherwise they are those of the float
+  /// model, and `asym` matters only to methods that learn a layer's rounding from its inputs.
+  bool quantized_ranges = false;
+};
+
+}  // namespace sparsebit::quant

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "quant/calibration/value_store.h"
+
+#include "sparsebit/fx/graph_module.h"
+#include "sparsebit/fx/interpreter.h"
+#include "sparsebit/quant/calibration_options.h"
+#include "sparsebit/quant/quant_point.h"
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace sparsebit::quant {
+
+/// What happens between prepare_calibration() and calc_qparams(): samples are shown to a model
+/// while observers look at its values.
+///
+/// Samples are shown one by one, or as many at once as the graph wants, with one thread each: what
+/// a library computes depends on both. Several samples are shown at the same time, to observers of
+/// their own that are merged at the end, unless one of the model's depends on the order.
+class Calibration {
+ public:
+  /// @param module  must outlive this object.
+  Calibration(fx::GraphModule& module, const std::vector<QuantPoint>& points,
+              int64_t samples_at_once, const PrepareOptions& options);
+
+  /// What the model gives for this batch.
+  fx::Value show(const std::vector<fx::Value>& batch);
+
+  /// Calibrates every quantizer. Throws InvalidArgument, naming the point, when one saw nothing.
+  void finish(const CalcOptions& options);
+
+ private:
+  /// A thread's view of the model.
+  struct Viewer {
+    std::unique_ptr<fx::Interpreter> interpreter;
+    std::unordered_map<const fx::Node*, std::unique_ptr<Observer>> observers;
+  };
+
+  void add_viewer();
+  int viewers_for(int64_t samples) const;
+  void keep(const std::vector<fx::Value>& sample);
+
+  fx::GraphModule& module_;
+  std::vector<QuantPoint> points_;
+  int64_t samples_at_once_;
+  bool keeps_samples_;
+  bool depends_on_order_ = false;
+  std::vector<Viewer> viewers_;
+  ValueStore store_;
+  std::vector<std::vector<int64_t>> samples_;  // ids of the inputs of each, when they are kept
+};
+
+/// Scales of every point, one after the other in graph order, from what the model gives when the
+/// points before are quantized as the options say.
+void calibrate_in_sequence(fx::GraphModule& module, const std::vector<QuantPoint>& points,
+                           ValueStore& store, std::vector<std::vector<int64_t>> samples,
+                           const CalcOptions& options);
+
+}  // namespace sparsebit::quant

@@ -1,0 +1,142 @@
+#include "quant/calibration/calibration.h"
+
+#include "sparsebit/core/error_context.h"
+#include "sparsebit/core/parallel.h"
+#include "sparsebit/fx/memory_groups.h"
+
+#include <ATen/ATen.h>
+
+#include <unordered_set>
+
+namespace sparsebit::quant {
+namespace {
+
+using fx::Node;
+
+/// All samples go through a node before any goes through the next one.
+class Sequence {
+ public:
+  Sequence(fx::GraphModule& module, const std::vector<QuantPoint>& points, ValueStore& store,
+           const CalcOptions& options)
+      : module_(module), store_(store), options_(options), interpreter_(module), memory_(module) {
+    for (const QuantPoint& point : points) points_[point.quantizer.get()] = &point;
+    for (const Node& node : module.graph().nodes()) {
+      last_user_[&node] = &node;
+      for (const Node* input : node.inputs()) last_user_[input] = &node;
+    }
+  }
+
+  void run(std::vector<std::vector<int64_t>> samples) {
+    samples_ = samples.size();
+    size_t input = 0;
+    for (const Node& node : module_.graph().nodes()) {
+      if (node.op() == fx::Opcode::Output) break;
+      if (node.op() == fx::Opcode::Placeholder) {
+        take_input(node, samples, input++);
+      } else {
+        calibrate_at(node);
+        run_node(node);
+      }
+      drop_unused_after(node);
+    }
+    for (const auto& [quantizer, point] : points_) point->quantizer->set_enabled(false);
+  }
+
+ private:
+  /// An input that nobody gave has a default, or is an error when the node is run.
+  void take_input(const Node& node, const std::vector<std::vector<int64_t>>& samples, size_t i) {
+    const bool is_given = !samples.empty() && i < samples.front().size();
+    if (!is_given) return run_node(node);
+    for (const std::vector<int64_t>& sample : samples) {
+      const bool moves = memory_.is_written(node);
+      ids_[&node].push_back(moves ? put(node, store_.get(sample[i])) : sample[i]);
+      if (moves) store_.drop(sample[i]);
+    }
+  }
+
+  /// What is written in place has to be the same memory for all who look at it.
+  int64_t put(const Node& node, fx::Value value) {
+    return store_.put(std::move(value), memory_.is_written(node) ? ValueStore::Where::Memory
+                                                                 : ValueStore::Where::Anywhere);
+  }
+
+  void calibrate_at(const Node& node) {
+    if (node.op() != fx::Opcode::CallModule) return;
+    const auto it = points_.find(module_.find_module(node.target()).get());
+    if (it == points_.end() || !done_.insert(it->first).second) return;
+    const QuantPoint& point = *it->second;
+    const Node& value = *node.inputs().front();
+    with_context(
+        [&] {
+          const size_t times = is_constant(value) ? 1 : samples_;
+          for (size_t i = 0; i < times; ++i) {
+            const fx::Value seen = value_of(value, i);
+            if (seen.is_tensor()) point.quantizer->observe(seen.tensor());
+          }
+          point.quantizer->calibrate();
+          point.quantizer->set_enabled(point.is_weight() ? options_.w_quant : options_.a_quant);
+        },
+        [&] { return point.place(); });
+  }
+
+  /// What no sample has a part in is computed once.
+  void run_node(const Node& node) {
+    const auto& inputs = node.inputs();
+    const bool constant = std::all_of(inputs.begin(), inputs.end(),
+                                      [&](const Node* input) { return is_constant(*input); });
+    if (constant) {
+      constants_.emplace(&node, result_of(node, 0));
+      return;
+    }
+    for (size_t i = 0; i < samples_; ++i) ids_[&node].push_back(put(node, result_of(node, i)));
+  }
+
+  fx::Value result_of(const Node& node, size_t sample) {
+    fx::NodeCall call;
+    std::tie(call.args, call.kwargs) =
+        node.map_arguments([&](Node& input) { return value_of(input, sample); });
+    return interpreter_.run_node(node, call);
+  }
+
+  bool is_constant(const Node& node) const { return constants_.contains(&node); }
+
+  fx::Value value_of(const Node& node, size_t sample) const {
+    const auto it = constants_.find(&node);
+    return it != constants_.end() ? it->second : store_.get(ids_.at(&node)[sample]);
+  }
+
+  void drop_unused_after(const Node& node) {
+    const auto drop = [&](const Node* value) {
+      if (last_user_.at(value) != &node) return;
+      for (const int64_t id : ids_[value]) store_.drop(id);
+      ids_.erase(value);
+      constants_.erase(value);
+    };
+    for (const Node* input : node.inputs()) drop(input);
+    drop(&node);
+  }
+
+  fx::GraphModule& module_;
+  ValueStore& store_;
+  CalcOptions options_;
+  fx::Interpreter interpreter_;
+  fx::MemoryGroups memory_;
+  size_t samples_ = 0;
+  std::unordered_map<const fx::Module*, const QuantPoint*> points_;
+  std::unordered_set<const fx::Module*> done_;
+  std::unordered_map<const Node*, const Node*> last_user_;
+  std::unordered_map<const Node*, fx::Value> constants_;
+  std::unordered_map<const Node*, std::vector<int64_t>> ids_;  // in the store, of each sample
+};
+
+}  // namespace
+
+void calibrate_in_sequence(fx::GraphModule& module, const std::vector<QuantPoint>& points,
+                           ValueStore& store, std::vector<std::vector<int64_t>> samples,
+                           const CalcOptions& options) {
+  const at::NoGradGuard no_gradients;
+  const OneThread same_bits;
+  Sequence(module, points, store, options).run(std::move(samples));
+}
+
+}  // namespace sparsebit::quant

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "sparsebit/fx/ops/value.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace sparsebit::quant {
+
+/// Values of many samples, in memory up to a limit and beyond it in a temporary file, which is gone
+/// when this object is, or the process.
+class ValueStore {
+ public:
+  explicit ValueStore(int64_t most_bytes_in_memory);
+  ~ValueStore();
+  ValueStore(const ValueStore&) = delete;
+  ValueStore& operator=(const ValueStore&) = delete;
+
+  enum class Where { Anywhere, Memory };
+  /// Only plain tensors of the CPU go to the file; anything else stays in memory. Throws Io when
+  /// there is no room.
+  int64_t put(fx::Value value, Where where = Where::Anywhere);
+  fx::Value get(int64_t id) const;
+  void drop(int64_t id);
+
+  int64_t bytes_in_memory() const { return in_memory_; }
+  int64_t bytes_in_file() const { return file_size_; }
+
+ private:
+  struct Entry;
+  class SpillFile;
+
+  int64_t place_in_file(int64_t bytes);
+
+  int64_t limit_;
+  int64_t in_memory_ = 0;
+  int64_t file_size_ = 0;
+  int64_t next_id_ = 0;
+  std::unique_ptr<SpillFile> file_;
+  std::unordered_map<int64_t, Entry> entries_;
+  std::map<int64_t, std::vector<int64_t>> free_places_;  // in the file, by size
+};
+
+}  // namespace sparsebit::quant
