@@ -2,6 +2,7 @@
 
 #include "cli/model_source.h"
 
+#include "sparsebit/core/error.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/progress.h"
 
@@ -16,14 +17,33 @@ namespace {
 void calibrate(quant::QuantModel& model, const PreparedData& data,
                const CalibrationOptions& options) {
   Progress progress("calibrating", data.size(), shown_progress(options.common, options.json));
-  model.prepare_calibration();
+  model.prepare_calibration({.keep_samples = options.sequential});
   for (int64_t start = 0; start < data.size(); start += options.data.batch_size) {
     const at::Tensor inputs = data.batch(start, options.data.batch_size).inputs;
     model.forward({inputs});
     progress.advance(inputs.size(0));
   }
-  model.calc_qparams();
+  const bool on = options.sequential;
+  model.calc_qparams({.asym = on, .w_quant = on, .a_quant = on, .quantized_ranges = on});
   progress.finish();
+}
+
+/// Batches of a fixed size: statistics depend on it, and a file must not depend on --batch-size.
+void tune_batch_norms(quant::QuantModel& model, const PreparedData& data,
+                      const CalibrationOptions& options) {
+  constexpr int64_t kBatch = 32;
+  Progress progress("tuning batch norms", data.size(),
+                    shown_progress(options.common, options.json));
+  const auto left = model.batchnorm_tuning([&] {
+    for (int64_t start = 0; start < data.size(); start += kBatch) {
+      const at::Tensor inputs = data.batch(start, kBatch).inputs;
+      model.forward({inputs});
+      progress.advance(inputs.size(0));
+    }
+  });
+  progress.finish();
+  for (const auto& [node, reason] : left)
+    log_warning("the batch norm '{}' was tuned but not folded: {}", node, reason);
 }
 
 }  // namespace
@@ -34,6 +54,8 @@ void add_calibration_options(CLI::App& command, CalibrationOptions& options) {
       ->required()
       ->check(not_empty);
   add_data_options(command, options.data);
+  command.add_flag("--sequential", options.sequential,
+                   "Find the ranges of a layer with all layers before it quantized");
   command.add_flag("--json", options.json, "Print JSON");
   add_common_options(command, options.common);
 }
@@ -41,12 +63,17 @@ void add_calibration_options(CLI::App& command, CalibrationOptions& options) {
 std::unique_ptr<quant::QuantModel> calibrated_model(const CalibrationOptions& options,
                                                     const PreparedData& data) {
   const quant::QConfig config = quant::parse_qconfig(std::filesystem::path(options.config));
-  const LoadedModel loaded = load_model(options.model, {.seed = options.common.seed});
+  LoadedModel loaded = load_model(options.model, {.seed = options.common.seed});
   const int64_t at_once = std::max<int64_t>(1, fixed_batch(*loaded.module, options.model));
+  SPARSEBIT_CHECK(!config.schedule.bn_tuning || at_once == 1, Unsupported,
+                  "batch norms cannot be tuned in a model that takes ", at_once,
+                  " samples at once: leave its batch size open");
   auto model = std::make_unique<quant::QuantModel>(
       *loaded.module, config, std::vector<fx::Value>{data.batch(0, at_once).inputs});
+  loaded = {};  // it was copied
   for (const std::string& pattern : model->unused_patterns()) log_warning("{}", pattern);
   calibrate(*model, data, options);
+  if (config.schedule.bn_tuning) tune_batch_norms(*model, data, options);
   return model;
 }
 

@@ -19,15 +19,16 @@ struct CalibrationOptions {
   std::string model;   ///< as written on the command line
   std::string config;  ///< a YAML file
   DataOptions data;
+  bool sequential = false;  ///< ranges are those that quantized layers give
   bool json = false;
   CommonOptions common;
 };
 
-/// Declares the model, -c, the options of data, --json and those every command has.
+/// Declares the model, -c, the options of data, --sequential, --json and those every command has.
 void add_calibration_options(CLI::App& command, CalibrationOptions& options);
 
-/// Loads the model, puts quantizers into it and calibrates it with all of the data. Warns about
-/// patterns of the config that match nothing.
+/// Loads the model, puts quantizers into it and calibrates it with all of the data; tunes batch
+/// norms if the config says so. Warns about patterns of the config that match nothing.
 std::unique_ptr<quant::QuantModel> calibrated_model(const CalibrationOptions& options,
                                                     const PreparedData& data);
 

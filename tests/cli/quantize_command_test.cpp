@@ -85,6 +85,44 @@ TEST_F(QuantizeCommand, BatchesAndThreadsChangeNoByte) {
   EXPECT_FALSE(bytes_of("a.q") == bytes_of("d.q"));
 }
 
+/// Every observer but moving_average, which is made of the order.
+TEST_F(QuantizeCommand, TheOrderOfSamplesChangesNoByte) {
+  const std::string bytes = bytes_of("data.bin");
+  for (const char* observer : {"minmax", "percentile", "mse", "aciq", "kl_histogram"}) {
+    SCOPED_TRACE(observer);
+    const std::string settings = "{BIT: 8}, OBSERVER: {TYPE: " + std::string(observer) + "}}\n";
+    write("q.yaml", "W: {QSCHEME: per-channel-symmetric, QUANTIZER: " + settings +
+                        "A: {QSCHEME: per-tensor-affine, QUANTIZER: " + settings);
+    write("data.bin", bytes);
+    ASSERT_EQ(quantize("a.q").code, 0);
+    write("data.bin", bytes.substr(3073 * 9) + bytes.substr(0, 3073 * 9));
+    ASSERT_EQ(quantize("b.q", {"--batch-size", "5", "--threads", "2"}).code, 0);
+    EXPECT_TRUE(bytes_of("a.q") == bytes_of("b.q"));
+  }
+}
+
+TEST_F(QuantizeCommand, BatchNormsAreTuned) {
+  write("q.yaml", R"(
+SCHEDULE: {BN_TUNING: true}
+W: {QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 8}}
+A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}
+)");
+  const Result result = quantize("a.q", {"--batch-size", "7"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  ASSERT_EQ(quantize("b.q", {"--threads", "2"}).code, 0);
+  EXPECT_TRUE(bytes_of("a.q") == bytes_of("b.q"));
+  EXPECT_EQ(bytes_of("a.q").find("BatchNorm2d"), std::string::npos);
+}
+
+TEST_F(QuantizeCommand, RangesInSequence) {
+  ASSERT_EQ(quantize("a.q", {"--sequential", "--batch-size", "7"}).code, 0);
+  ASSERT_EQ(quantize("b.q", {"--sequential", "--threads", "2"}).code, 0);
+  ASSERT_EQ(quantize("c.q").code, 0);
+  EXPECT_TRUE(bytes_of("a.q") == bytes_of("b.q"));
+  EXPECT_FALSE(bytes_of("a.q") == bytes_of("c.q"));
+}
+
 TEST_F(QuantizeCommand, WrongInputsAreNamed) {
   write("q.yaml", "W: {QSCHEME: per-channel-symetric}\n");
   const Result config = quantize("m.q");
