@@ -13,16 +13,4 @@ QuantizerPtr make_lsq_plus(const QuantSpec&, const TensorConfig&);  ///< trained
 QuantizerPtr make_pact(const QuantSpec&, const TensorConfig&);      ///< trained limit
 QuantizerPtr make_adaround(const QuantSpec&, const TensorConfig&);  ///< trained rounding
 
-/// Copies a module of this class, as fx::Module::clone() wants.
-template <class Derived>
-class CloneableQuantizer : public Quantizer {
- public:
-  using Quantizer::Quantizer;
-
- protected:
-  fx::ModulePtr shallow_copy() const override {
-    return std::make_shared<Derived>(static_cast<const Derived&>(*this));
-  }
-};
-
 }  // namespace sparsebit::quant

@@ -99,7 +99,9 @@ fx::Value Quantizer::forward(const fx::Args& in) {
 
 std::string Quantizer::summary() const {
   if (is_off_for_good()) return "float: " + why_off_;
-  return spec_.type_name() + " " + to_string(spec_.scheme) + " " + config_.observer.type;
+  const std::string& type = config_.quantizer.type;
+  return spec_.type_name() + " " + to_string(spec_.scheme) + (type == "uniform" ? "" : " " + type) +
+         " " + config_.observer.type;
 }
 
 Registry<QuantizerFactory>& quantizers() {

@@ -67,7 +67,7 @@ class Quantizer : public fx::Module {
 
   fx::Value forward(const fx::Args& in) override;
 
-  /// `uint8 per-tensor-affine minmax`
+  /// `uint8 per-tensor-affine minmax`, with the quantizer's type if it is not `uniform`
   std::string summary() const;
 
  protected:
@@ -94,6 +94,18 @@ class Quantizer : public fx::Module {
   bool on_ = false;
   bool calibrated_ = false;
   std::string why_off_;
+};
+
+/// What a quantizer derives from: it can be copied, as fx::Module::clone() wants.
+template <class Derived>
+class CloneableQuantizer : public Quantizer {
+ public:
+  using Quantizer::Quantizer;
+
+ protected:
+  fx::ModulePtr shallow_copy() const override {
+    return std::make_shared<Derived>(static_cast<const Derived&>(*this));
+  }
 };
 
 using QuantizerPtr = std::shared_ptr<Quantizer>;
