@@ -2,7 +2,8 @@
 // of this run.
 //
 //     ptq_bench [SAMPLES] [MODEL...]        128 samples of resnet18 and mobilenet_v2 unless told
-//     ptq_bench --memory MODEL OBSERVER SAMPLES   prints its own peak memory in MiB
+//     ptq_bench --memory [MODEL]            peak memory with 1024 samples / with 32, all observers
+//     ptq_bench --peak MODEL OBSERVER SAMPLES   its own peak memory in MiB, for the one above
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/fx/interpreter.h"
@@ -17,6 +18,8 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
+#include <memory>
 #include <string>
 
 namespace sparsebit::quant {
@@ -44,7 +47,7 @@ QConfig config_of(const std::string& observer) {
       parse_yaml("SCHEDULE: {FUSE_BN: true}\n"
                  "W: {QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 8}, "
                  "OBSERVER: {TYPE: " +
-                     observer +
+                     (observer == "moving_average" ? "minmax" : observer) +
                      "}}\n"
                      "A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}, "
                      "OBSERVER: {TYPE: " +
@@ -99,11 +102,35 @@ double peak_memory() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
+/// A process for each number, since a peak never comes down.
+double peak_of_process(const std::string& model, const std::string& observer, int samples) {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string command = fmt::format("'{}' --peak {} {} {}", self, model, observer, samples);
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+  double peak = 0;
+  SPARSEBIT_CHECK(pipe && std::fscanf(pipe.get(), "%lf", &peak) == 1, Io, "cannot run ", command);
+  return peak;
+}
+
+void compare_memory(const std::string& model) {
+  for (const std::string& observer : observers().names()) {
+    const double few = peak_of_process(model, observer, 32);
+    const double many = peak_of_process(model, observer, 1024);
+    fmt::print("{} {:<14} peak with 1024 samples / with 32: {:.3f}  ({:.0f} MiB)\n", model,
+               observer, many / few, many);
+    std::fflush(stdout);
+  }
+}
+
 int run(const std::vector<std::string>& args) {
   at::set_num_threads(1);
-  if (args.size() == 4 && args[0] == "--memory") {
+  if (args.size() == 4 && args[0] == "--peak") {
     quantize(zoo::make(args[1]), args[2], images(std::stoll(args[3])));
     fmt::print("{:.0f}\n", peak_memory());
+    return 0;
+  }
+  if (!args.empty() && args[0] == "--memory") {
+    compare_memory(args.size() > 1 ? args[1] : "mobilenet_v2");
     return 0;
   }
   const int64_t samples = args.empty() ? 128 : std::stoll(args[0]);

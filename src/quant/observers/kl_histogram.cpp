@@ -2,6 +2,7 @@
 #include "quant/observers/distribution_observer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace sparsebit::quant {
@@ -12,6 +13,7 @@ constexpr int64_t kBins = 2048;
 constexpr int64_t kCentre = kBins / 2;
 /// Stands for nothing, of which there is no logarithm.
 constexpr double kNothing = 1e-4;
+constexpr double kLogOfNothing = -9.210340371976182;
 
 /// Sums of the first numbers of a list, to have sums of any run in one step.
 class RunningSums {
@@ -28,19 +30,28 @@ class RunningSums {
   std::vector<double> sums_;
 };
 
-/// The logarithm of a whole number above 0. Counts of weights are small, and there are many of
-/// them.
-double log_of(double count) {
-  static const std::vector<double> small = [] {
-    std::vector<double> logs(4096, 0.);
-    for (size_t i = 1; i < logs.size(); ++i) logs[i] = std::log(static_cast<double>(i));
-    return logs;
-  }();
-  return count < static_cast<double>(small.size()) ? small[static_cast<size_t>(count)]
-                                                   : std::log(count);
-}
+/// Logarithms of whole numbers above 0. Counts of weights are small, and there are many of them.
+class Logarithms {
+ public:
+  double of(double count) const {
+    return count < kKnown ? small_[static_cast<size_t>(count)] : std::log(count);
+  }
+  double times(double count) const { return count > 0 ? count * of(count) : 0; }
 
-double times_log(double count) { return count > 0 ? count * log_of(count) : 0; }
+  static const Logarithms& all() {
+    static const Logarithms logarithms;
+    return logarithms;
+  }
+
+ private:
+  static constexpr int kKnown = 4096;
+
+  Logarithms() {
+    for (int i = 1; i < kKnown; ++i) small_[static_cast<size_t>(i)] = std::log(i);
+  }
+
+  std::array<double, kKnown> small_ = {};
+};
 
 /// Looks for the window around zero that, read as few integers, says most about all counts.
 ///
@@ -57,7 +68,7 @@ class KlSearch {
         levels_(levels),
         sum_(counts, [](double c) { return c; }),
         filled_(counts, [](double c) { return c > 0 ? 1. : 0.; }),
-        times_log_(counts, times_log),
+        times_log_(counts, [this](double c) { return log_.times(c); }),
         logs_(kBins, 0.),
         empty_(kBins, 0.) {}
 
@@ -89,10 +100,9 @@ class KlSearch {
   Group group_at(int64_t from, int64_t to, double outside = 0, double newly_filled = 0) const {
     const double inside = sum_(from, to), filled = filled_(from, to) + newly_filled;
     Group group{.empty = static_cast<double>(to - from) - (inside > 0 ? filled : 0)};
-    static const double log_of_nothing = std::log(kNothing);
     if (inside + outside > 0)
       group.p_log_q =
-          (inside + outside) * (inside > 0 ? log_of(inside) - log_of(filled) : log_of_nothing);
+          (inside + outside) * (inside > 0 ? log_.of(inside) - log_.of(filled) : kLogOfNothing);
     return group;
   }
 
@@ -120,7 +130,7 @@ class KlSearch {
     const size_t up_to = index(start_of_last - size), without = index(first);
     const double p_log_q = front.p_log_q + back.p_log_q + logs_[up_to] - logs_[without];
     const double q_empty = front.empty + back.empty + empty_[up_to] - empty_[without];
-    const double p_log_p = times_log_(first + 1, last) + times_log(left) + times_log(right);
+    const double p_log_p = times_log_(first + 1, last) + log_.times(left) + log_.times(right);
     const double p_empty = static_cast<double>(2 * reach + 1) - filled_(first + 1, last) -
                            (left > 0 ? 1 : 0) - (right > 0 ? 1 : 0);
     const double p_total = sum_(0, kBins) + p_empty * kNothing;
@@ -132,6 +142,7 @@ class KlSearch {
   static size_t index(int64_t bin) { return static_cast<size_t>(bin); }
   double at(int64_t bin) const { return counts_[index(bin)]; }
 
+  const Logarithms& log_ = Logarithms::all();
   const std::vector<double>& counts_;
   int64_t levels_;
   RunningSums sum_, filled_, times_log_;
