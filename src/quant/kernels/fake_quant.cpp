@@ -179,6 +179,12 @@ struct Gradients {
   Tensor x, scale, zero_point;
 };
 
+/// Sums for scales and zero points, [2, scales], in their shape.
+Gradients with_sums(const Tensor& dx, const Tensor& sums, const QParams& qparams) {
+  const Tensor shaped = sums.to(at::kFloat);
+  return {dx, shaped[0].view(qparams.scale.sizes()), shaped[1].view(qparams.scale.sizes())};
+}
+
 /// Sums of pieces are added in the order of the pieces, whoever computed them.
 Gradients backward_rows(const Tensor& x, const Tensor& dy, const QParams& qparams, const Rows& rows,
                         const Grids& grids) {
@@ -199,10 +205,30 @@ Gradients backward_rows(const Tensor& x, const Tensor& dy, const QParams& qparam
     total[0][i / pieces % rows.channels] += sum.scale;
     total[1][i / pieces % rows.channels] += sum.zero_point;
   }
-  const auto shaped = [&](const Tensor& sum) {
-    return sum.to(at::kFloat).view(qparams.scale.sizes());
-  };
-  return {dx, shaped(totals[0]), shaped(totals[1])};
+  return with_sums(dx, totals, qparams);
+}
+
+/// The same where neighbours are of different channels: sums of a few rows at a time.
+Gradients backward_interleaved(const Tensor& x, const Tensor& dy, const QParams& qparams,
+                               const Rows& rows, const Grids& grids) {
+  const Tensor dx = at::empty_like(x);
+  const float *in = x.data_ptr<float>(), *slope = dy.data_ptr<float>();
+  float* out = dx.data_ptr<float>();
+  const int64_t at_once = std::max<int64_t>(1, kChunk / rows.size);
+  const int64_t blocks = (rows.count + at_once - 1) / at_once;
+  const Tensor sums = at::zeros({blocks, 2, rows.size}, at::kDouble);
+  at::parallel_for(0, blocks, 1, [&](int64_t begin, int64_t end) {
+    const int64_t last_row = std::min(end * at_once, rows.count);
+    for (int64_t row = begin * at_once; row < last_row; ++row) {
+      const int64_t start = row * rows.size;
+      double* sum = sums.data_ptr<double>() + row / at_once * 2 * rows.size;
+      round_channels_backward(in + start, slope + start, out + start, rows.size, grids.scale.data(),
+                              grids.low.data(), grids.high.data(), sum, sum + rows.size);
+    }
+  });
+  Tensor totals = at::zeros({2, rows.size}, at::kDouble);
+  for (int64_t block = 0; block < blocks; ++block) totals += sums[block];
+  return with_sums(dx, totals, qparams);
 }
 
 /// Adds up all axes but those that the parameters have.
@@ -233,9 +259,10 @@ Gradients backward(const Tensor& x, const Tensor& dy, const QParams& qparams,
                    const Integers& integers) {
   const bool fast = is_fast(x) && dy.scalar_type() == at::kFloat && dy.strides() == x.strides();
   const std::optional<Rows> rows = fast ? rows_of(x, qparams, integers) : std::nullopt;
-  if (rows && !rows->interleaved)
-    return backward_rows(x, dy, qparams, *rows, Grids(qparams, integers));
-  return backward_by_operators(x, dy, qparams, integers);
+  if (!rows) return backward_by_operators(x, dy, qparams, integers);
+  const Grids grids(qparams, integers);
+  return rows->interleaved ? backward_interleaved(x, dy, qparams, *rows, grids)
+                           : backward_rows(x, dy, qparams, *rows, grids);
 }
 
 class FakeQuant : public torch::autograd::Function<FakeQuant> {

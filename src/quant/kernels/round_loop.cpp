@@ -17,6 +17,21 @@ inline float clamped(float v, float low, float high) {
 
 inline float rounded(float v) { return (v + kRounder) - kRounder; }
 
+/// How the result follows the scale and the zero point, and whether it follows x.
+struct Slopes {
+  float scale, zero_point;
+  bool inside;
+};
+
+inline Slopes slopes_at(float x, float scale, float low, float high) {
+  const float v = x / scale;
+  const float n = rounded(clamped(v, low - 1, high + 1));
+  const bool below = n<low, above = n> high;
+  if (below) return {low, -scale, false};
+  if (above) return {high, -scale, false};
+  return {n - v, 0, true};
+}
+
 }  // namespace
 
 SPARSEBIT_FOR_EACH_CPU
@@ -58,19 +73,26 @@ double squared_error(const float* x, int64_t count, const Grid& grid) {
 SPARSEBIT_FOR_EACH_CPU
 RowGradient round_row_backward(const float* x, const float* dy, float* dx, int64_t count,
                                const Grid& grid) {
-  const float scale = grid.scale, low = grid.low, high = grid.high;
   RowGradient sums;
   for (int64_t i = 0; i < count; ++i) {
-    const float v = x[i] / scale;
-    const float n = rounded(clamped(v, low - 1, high + 1));
-    const bool below = n<low, above = n> high;
-    const bool inside = !below && !above;
-    const float slope = inside ? n - v : below ? low : high;
-    dx[i] = inside ? dy[i] : 0.f;
-    sums.scale += static_cast<double>(slope) * dy[i];
-    sums.zero_point += inside ? 0. : -static_cast<double>(scale) * dy[i];
+    const Slopes slopes = slopes_at(x[i], grid.scale, grid.low, grid.high);
+    dx[i] = slopes.inside ? dy[i] : 0.f;
+    sums.scale += static_cast<double>(slopes.scale) * dy[i];
+    sums.zero_point += static_cast<double>(slopes.zero_point) * dy[i];
   }
   return sums;
+}
+
+SPARSEBIT_FOR_EACH_CPU
+void round_channels_backward(const float* x, const float* dy, float* dx, int64_t count,
+                             const float* scale, const float* low, const float* high,
+                             double* scale_sums, double* zero_point_sums) {
+  for (int64_t i = 0; i < count; ++i) {
+    const Slopes slopes = slopes_at(x[i], scale[i], low[i], high[i]);
+    dx[i] = slopes.inside ? dy[i] : 0.f;
+    scale_sums[i] += static_cast<double>(slopes.scale) * dy[i];
+    zero_point_sums[i] += static_cast<double>(slopes.zero_point) * dy[i];
+  }
 }
 
 }  // namespace sparsebit::quant

@@ -33,4 +33,9 @@ struct RowGradient {
 RowGradient round_row_backward(const float* x, const float* dy, float* dx, int64_t count,
                                const Grid& grid);
 
+/// The same for round_channels(). Adds to the sums of each channel.
+void round_channels_backward(const float* x, const float* dy, float* dx, int64_t count,
+                             const float* scale, const float* low, const float* high,
+                             double* scale_sums, double* zero_point_sums);
+
 }  // namespace sparsebit::quant

@@ -155,33 +155,49 @@ TEST(FakeQuant, GradientsOfAllLayouts) {
     const QuantSpec spec{.scheme = kPerChannel, .bits = 4, .channel_axis = c.axis};
     const QParams start = {at::rand(c.scales) * 0.1 + 0.05, at::full(c.scales, 7.f)};
     const at::Tensor values = at::randn(c.shape), slopes = at::randn(c.shape);
-    const auto gradients = [&](const at::Tensor& x) {
+    const auto gradients = [&](const at::Tensor& x, const at::Tensor& slopes) {
       const QParams qparams = {start.scale.detach().clone().requires_grad_(),
                                start.zero_point.detach().clone().requires_grad_()};
       const at::Tensor leaf = x.detach().clone().requires_grad_();
-      fake_quant(leaf, qparams, spec).backward(slopes.to(x.scalar_type()));
+      fake_quant(leaf, qparams, spec).backward(slopes);
       return std::vector<at::Tensor>{leaf.grad(), qparams.scale.grad(), qparams.zero_point.grad()};
     };
-    const auto fast = gradients(values), plain = gradients(values.to(at::kDouble));
-    EXPECT_TRUE(at::equal(fast[0], plain[0].to(at::kFloat)));
-    EXPECT_TRUE(at::allclose(fast[1], plain[1], 1e-4, 1e-4)) << fast[1] << plain[1];
-    EXPECT_TRUE(at::allclose(fast[2], plain[2], 1e-4, 1e-4));
+    const auto plain = gradients(values.to(at::kDouble), slopes.to(at::kDouble));
+    const auto check = [&](const std::vector<at::Tensor>& fast) {
+      EXPECT_TRUE(at::equal(fast[0], plain[0].to(at::kFloat)));
+      EXPECT_TRUE(at::allclose(fast[1], plain[1], 1e-4, 1e-4)) << fast[1] << plain[1];
+      EXPECT_TRUE(at::allclose(fast[2], plain[2], 1e-4, 1e-4));
+    };
+    check(gradients(values, slopes));
+    if (c.shape.size() != 4 || c.scales.size() == 2) continue;
+    const auto last = at::MemoryFormat::ChannelsLast;
+    const auto fast = gradients(values.contiguous(last), slopes.contiguous(last));
+    check(fast);
+    EXPECT_TRUE(fast[0].is_contiguous(last));
   }
 }
 
 TEST(FakeQuant, ThreadsChangeNothing) {
-  const QuantSpec spec{.scheme = kPerTensor};
-  const at::Tensor x = at::randn({300000});
-  const auto run = [&](int threads) {
-    at::set_num_threads(threads);
-    const QParams qparams = {at::full({}, 0.02f).requires_grad_(), at::zeros({})};
-    const at::Tensor y = fake_quant(x, qparams, spec);
-    (y * x).sum().backward();
-    return std::pair(y.detach(), qparams.scale.grad());
-  };
-  const auto one = run(1), two = run(2);
-  EXPECT_TRUE(same_bits(one.first, two.first));
-  EXPECT_TRUE(same_bits(one.second, two.second));
+  const int before = at::get_num_threads();
+  for (const at::Tensor& x :
+       {at::randn({300000}), at::randn({5, 7, 90, 100}),
+        at::randn({5, 7, 90, 100}).contiguous(at::MemoryFormat::ChannelsLast)}) {
+    const bool per_channel = x.dim() == 4;
+    const QuantSpec spec{.scheme = per_channel ? kPerChannel : kPerTensor, .channel_axis = 1};
+    const auto run = [&](int threads) {
+      at::set_num_threads(threads);
+      const std::vector<int64_t> scales(per_channel ? 1 : 0, 7);
+      const QParams qparams = {at::full(scales, 0.02f).requires_grad_(), at::zeros(scales)};
+      const at::Tensor y = fake_quant(x, qparams, spec);
+      (y * x).sum().backward();
+      return std::pair(y.detach(), qparams.scale.grad());
+    };
+    const auto one = run(1), two = run(2), three = run(3);
+    EXPECT_TRUE(same_bits(one.first, two.first));
+    EXPECT_TRUE(same_bits(one.second, two.second));
+    EXPECT_TRUE(same_bits(one.second, three.second));
+  }
+  at::set_num_threads(before);
 }
 
 }  // namespace
