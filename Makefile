@@ -3,16 +3,17 @@
 BUILD := build/release
 SOURCES = $(shell git ls-files '*.cpp' '*.h')
 
-.PHONY: help bootstrap build demo test test-sweep asan fuzz bench install format check-format tidy docs clean
+.PHONY: help bootstrap build demo test test-sweep asan fuzz bench accuracy install format check-format tidy docs clean
 
 help:
-	@echo "make demo    build, then trace a model written in C++, print it and run it"
+	@echo "make demo    build, trace a model written in C++ and print it, then quantize a small network"
 	@echo "make test    build everything and run all tests"
 	@echo "make test-sweep  import and export all of torchvision; writes docs/torchvision-sweep.md;"
 	@echo "                 an hour; RESUME=1 goes on where it was stopped, MODELS=\"NAME...\" redoes some"
 	@echo "make asan    the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make fuzz    fuzz the readers of files, FUZZ_SECONDS=60 each"
 	@echo "make bench   build and run the benchmarks"
+	@echo "make accuracy  measure quantized models; writes docs/accuracy.md; needs SPARSEBIT_DATA"
 	@echo "make build   build only; the command is $(BUILD)/bin/sparsebit"
 	@echo "make install install into PREFIX (default /usr/local)"
 	@echo "make format  format the code; check-format only checks; tidy runs clang-tidy"
@@ -34,6 +35,7 @@ demo: $(BUILD)/build.ninja
 	@echo
 	@echo '$$ $(BUILD)/bin/sparsebit inspect zoo:resnet20 --skip "layer[23]"'
 	@$(BUILD)/bin/sparsebit inspect zoo:resnet20 --skip 'layer[23]'
+	@scripts/demo.sh $(BUILD)/bin/sparsebit
 
 test: build
 	@ctest --preset release
@@ -61,6 +63,11 @@ bench: build
 	@$(BUILD)/bin/graph_bench
 	@$(BUILD)/bin/import_bench
 	@$(BUILD)/bin/passes_bench
+	@$(BUILD)/bin/ptq_bench
+
+accuracy: build
+	@scripts/accuracy_table.py --sparsebit $(BUILD)/bin/sparsebit --work build/accuracy \
+	  --table docs/accuracy.md
 
 PREFIX ?= /usr/local
 install: build

@@ -18,6 +18,8 @@ packages=(
   libopenblas0-openmp
   # tests and benchmarks
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata
+  # images for the demo, an example and tests
+  dataset-fashion-mnist
 )
 if [ "${1:-}" = --sweep ]; then
   packages+=(python3-torch python3-torchvision python3-numpy)

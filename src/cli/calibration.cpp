@@ -14,6 +14,22 @@
 namespace sparsebit::cli {
 namespace {
 
+void find_ranges_in_sequence(quant::QuantModel& model, const CalibrationOptions& options) {
+  std::unique_ptr<Progress> progress;
+  const auto advance = [&](int64_t total) {
+    if (!progress)
+      progress = std::make_unique<Progress>("in sequence", total,
+                                            shown_progress(options.common, options.json));
+    progress->advance();
+  };
+  model.calc_qparams({.asym = true,
+                      .w_quant = true,
+                      .a_quant = true,
+                      .quantized_ranges = true,
+                      .on_node = advance});
+  if (progress) progress->finish();
+}
+
 void calibrate(quant::QuantModel& model, const PreparedData& data,
                const CalibrationOptions& options) {
   Progress progress("calibrating", data.size(), shown_progress(options.common, options.json));
@@ -23,9 +39,8 @@ void calibrate(quant::QuantModel& model, const PreparedData& data,
     model.forward({inputs});
     progress.advance(inputs.size(0));
   }
-  const bool on = options.sequential;
-  model.calc_qparams({.asym = on, .w_quant = on, .a_quant = on, .quantized_ranges = on});
   progress.finish();
+  options.sequential ? find_ranges_in_sequence(model, options) : model.calc_qparams();
 }
 
 /// Batches of a fixed size: statistics depend on it, and a file must not depend on --batch-size.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 namespace sparsebit::quant {
 
@@ -21,6 +22,8 @@ struct CalcOptions {
   /// With `asym`: ranges of features come from there, too. Otherwise they are those of the float
   /// model, and `asym` matters only to methods that learn a layer's rounding from its inputs.
   bool quantized_ranges = false;
+  /// Called after each node of the graph, of `total`, when ranges are found in sequence.
+  std::function<void(int64_t total)> on_node = {};
 };
 
 }  // namespace sparsebit::quant

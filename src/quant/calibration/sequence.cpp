@@ -38,6 +38,7 @@ class Sequence {
         run_node(node);
       }
       drop_unused_after(node);
+      if (options_.on_node) options_.on_node(std::ssize(last_user_));
     }
     for (const auto& [quantizer, point] : points_) point->quantizer->set_enabled(false);
   }
