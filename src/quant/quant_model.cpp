@@ -222,6 +222,7 @@ std::vector<FloatDecision> QuantModel::batchnorm_tuning(const std::function<void
     feed();
   }
   std::vector<FloatDecision> left = tuning.fold();
+  std::erase_if(floats_, [&](const FloatDecision& d) { return !module_->graph().find(d.node); });
   set_quant({});
   return left;
 }

@@ -267,6 +267,8 @@ TEST(BatchNormTuning, FoldedItComputesWhatTheTunedNormsDo) {
     });
     EXPECT_TRUE(left.empty());
     EXPECT_EQ(norms_in(model), 0);
+    for (const FloatDecision& decision : model.floats())
+      EXPECT_TRUE(model.module().graph().find(decision.node)) << decision.node;
     model.set_quant({.weights = true, .features = true});
     const at::NoGradGuard no_gradients;
     const at::Tensor folded = model.forward({x}).tensor();
