@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace sparsebit::quant {
 namespace {
@@ -228,13 +229,14 @@ std::vector<FloatDecision> QuantModel::batchnorm_tuning(const std::function<void
 }
 
 QuantOpr QuantModel::layer(const std::string& name) const {
+  std::set<std::string> readers;
+  for (const QuantPoint& point : points_)
+    readers.insert(point.consumers.begin(), point.consumers.end());
   std::vector<std::string> names;
-  for (const QuantPoint& point : points_) {
-    for (const std::string& consumer : point.consumers) {
-      const std::string& path = module_->graph().find(consumer)->module_path();
-      if (consumer == name || path == name) return {consumer, points_};
-      names.push_back(path.empty() ? consumer : path);
-    }
+  for (const Node& node : module_->graph().nodes()) {
+    if (!readers.contains(node.name())) continue;
+    if (node.name() == name || node.module_path() == name) return {node.name(), points_};
+    names.push_back(node.module_path().empty() ? node.name() : node.module_path());
   }
   throw Error(ErrorKind::InvalidArgument,
               c10::str("there is no quantized layer '", name, "'", did_you_mean(name, names)));

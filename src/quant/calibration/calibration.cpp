@@ -20,9 +20,13 @@ Calibration::Calibration(fx::GraphModule& module, const std::vector<QuantPoint>&
       samples_at_once_(samples_at_once),
       keeps_samples_(options.keep_samples),
       store_(options.bytes_in_memory) {
-  depends_on_order_ = std::any_of(points.begin(), points.end(), [](const QuantPoint& point) {
-    return !point.is_weight() && point.quantizer->new_observer()->depends_on_order();
-  });
+  std::unordered_map<std::string_view, const fx::Node*> nodes;
+  for (const fx::Node& node : module.graph().nodes()) nodes[node.name()] = &node;
+  for (size_t i = 0; i < points_.size(); ++i) {
+    if (points_[i].is_weight()) continue;
+    feature_at_[nodes.at(points_[i].name)] = i;
+    depends_on_order_ |= points_[i].quantizer->new_observer()->depends_on_order();
+  }
 }
 
 fx::Value Calibration::show(const std::vector<fx::Value>& batch) {
@@ -44,25 +48,24 @@ int Calibration::viewers_for(int64_t samples) const {
 }
 
 void Calibration::add_viewer() {
-  Viewer& viewer = viewers_.emplace_back();
-  viewer.interpreter = std::make_unique<fx::Interpreter>(module_, fx::RunMode::Inference);
-  for (const QuantPoint& point : points_) {
-    if (!point.is_weight())
-      viewer.observers[module_.graph().find(point.name)] = point.quantizer->new_observer();
-  }
-  std::unordered_map<const fx::Node*, std::pair<const QuantPoint*, Observer*>> watched;
-  for (const QuantPoint& point : points_) {
-    const auto it = viewer.observers.find(module_.graph().find(point.name));
-    if (it != viewer.observers.end()) watched[it->first] = {&point, it->second.get()};
-  }
-  viewer.interpreter->add_hook(
-      {.before = {}, .after = [watched](const fx::Node& node, fx::Value& value) {
-         const auto it = watched.find(&node);
-         if (it == watched.end() || !value.is_tensor()) return;
-         const auto [point, observer] = it->second;
-         with_context([&] { point->quantizer->observe(value.tensor(), *observer); },
-                      [&] { return point->place(); });
+  auto interpreter = std::make_unique<fx::Interpreter>(module_, fx::RunMode::Inference);
+  const size_t viewer = viewers_.size();
+  interpreter->add_hook(
+      {.before = {}, .after = [this, viewer](const fx::Node& node, fx::Value& value) {
+         const auto it = feature_at_.find(&node);
+         if (it != feature_at_.end())
+           look_at(points_[it->second], value, *viewers_[viewer].observers[it->second]);
        }});
+  viewers_.push_back({std::move(interpreter), {}});
+  for (const QuantPoint& point : points_)
+    viewers_.back().observers.push_back(point.quantizer->new_observer());
+}
+
+void Calibration::look_at(const QuantPoint& point, const fx::Value& value,
+                          Observer& observer) const {
+  if (!value.is_tensor()) return;
+  with_context([&] { point.quantizer->observe(value.tensor(), observer); },
+               [&] { return point.place(); });
 }
 
 /// Copies, since a caller may fill the same tensor again.
@@ -81,13 +84,11 @@ void Calibration::finish(const CalcOptions& options) {
                     "prepare_calibration({.keep_samples = true}) before the data");
     return calibrate_in_sequence(module_, points_, store_, std::move(samples_), options);
   }
-  for (const QuantPoint& point : points_) {
+  for (size_t i = 0; i < points_.size(); ++i) {
+    const QuantPoint& point = points_[i];
     with_context(
         [&] {
-          for (Viewer& viewer : viewers_) {
-            const auto seen = viewer.observers.find(module_.graph().find(point.name));
-            if (seen != viewer.observers.end()) point.quantizer->merge(*seen->second);
-          }
+          for (const Viewer& viewer : viewers_) point.quantizer->merge(*viewer.observers[i]);
           if (point.is_weight()) point.quantizer->observe(*module_.find_tensor(point.value));
           point.quantizer->calibrate();
         },

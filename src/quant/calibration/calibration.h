@@ -35,15 +35,17 @@ class Calibration {
   /// A thread's view of the model.
   struct Viewer {
     std::unique_ptr<fx::Interpreter> interpreter;
-    std::unordered_map<const fx::Node*, std::unique_ptr<Observer>> observers;
+    std::vector<std::unique_ptr<Observer>> observers;  // of each point
   };
 
   void add_viewer();
+  void look_at(const QuantPoint& point, const fx::Value& value, Observer& observer) const;
   int viewers_for(int64_t samples) const;
   void keep(const std::vector<fx::Value>& sample);
 
   fx::GraphModule& module_;
   std::vector<QuantPoint> points_;
+  std::unordered_map<const fx::Node*, size_t> feature_at_;  // the point, by its node
   int64_t samples_at_once_;
   bool keeps_samples_;
   bool depends_on_order_ = false;
