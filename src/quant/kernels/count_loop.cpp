@@ -36,8 +36,9 @@ std::pair<float, float> bounds_of(const float* numbers, int64_t count) {
   return nan[0] ? std::pair(none, none) : std::pair(low[0], high[0]);
 }
 
-void count_numbers(const float* numbers, int64_t count, int shift, int64_t* counts) {
-  for (int64_t i = 0; i < count; ++i) ++counts[std::bit_cast<uint32_t>(numbers[i]) >> shift];
+void count_numbers(const float* numbers, int64_t count, int shift, int64_t* counts, int64_t step) {
+  for (int64_t i = 0; i < count; ++i)
+    counts[std::bit_cast<uint32_t>(numbers[i] + 0.f) >> shift] += step;
 }
 
 }  // namespace sparsebit::quant

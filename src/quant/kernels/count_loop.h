@@ -8,7 +8,8 @@ namespace sparsebit::quant {
 /// The smallest and the largest of at least one number; both are NaN when one of them is.
 std::pair<float, float> bounds_of(const float* numbers, int64_t count);
 
-/// Adds 1 to counts[bits of number >> shift] for each number.
-void count_numbers(const float* numbers, int64_t count, int shift, int64_t* counts);
+/// Adds `step` to counts[bits of number >> shift] for each number. Minus zero is zero.
+void count_numbers(const float* numbers, int64_t count, int shift, int64_t* counts,
+                   int64_t step = 1);
 
 }  // namespace sparsebit::quant

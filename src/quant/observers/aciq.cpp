@@ -71,6 +71,7 @@ class Aciq : public DistributionObserver {
     const double spread = distribution_ == Distribution::Gauss
                               ? gauss_spread(low, high, elements_per_sample())
                               : laplace_spread(numbers);
+    if (spread == 0) return {low, high};  // all are the same: there is no distribution
     const double clip = cut_for(distribution_, spec().bits, half) * spread;
     return {half ? 0 : -clip, clip};
   }

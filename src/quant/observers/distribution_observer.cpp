@@ -7,23 +7,30 @@ namespace sparsebit::quant {
 
 void DistributionObserver::add(const at::Tensor& x) {
   const at::Tensor rows = rows_of(x);
-  samples_ += x.dim() > 0 ? x.size(0) : 1;
-  elements_ += rows.size(1);
   if (spec().target == Target::Weight) {
     check_finite(x, at::stack({rows.min(), rows.max()}));
     weight_ = weight_.defined() ? at::cat({weight_, rows}, 1) : rows;
-    return;
+  } else {
+    count(x, rows);
   }
-  const int bits = rows.size(0) == 1 ? ValueHistogram::kFine : ValueHistogram::kCoarse;
-  while (histograms_.size() < static_cast<size_t>(rows.size(0))) histograms_.emplace_back(bits);
+  samples_ += x.dim() > 0 ? x.size(0) : 1;
+  elements_ += rows.size(1);
+}
+
+/// Of numbers that are not finite nothing is counted, also not of the rows before.
+void DistributionObserver::count(const at::Tensor& x, const at::Tensor& rows) {
+  const bool many = rows.size(0) > 1;
+  if (many) bounds_of_rows(x);  // throws
+  while (std::ssize(histograms_) < rows.size(0))
+    histograms_.emplace_back(many ? ValueHistogram::kCoarse : ValueHistogram::kFine);
   const float* numbers = rows.data_ptr<float>();
   at::parallel_for(0, rows.size(0), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row)
-      histograms_[static_cast<size_t>(row)].add(numbers + row * rows.size(1), rows.size(1));
+    for (int64_t row = begin; row < end; ++row) {
+      const bool finite =
+          histograms_[static_cast<size_t>(row)].add(numbers + row * rows.size(1), rows.size(1));
+      if (!finite) check_finite(x, x);
+    }
   });
-  int64_t not_finite = 0;
-  for (const ValueHistogram& histogram : histograms_) not_finite += histogram.not_finite();
-  if (not_finite > 0) check_finite(x, x);
 }
 
 void DistributionObserver::add_seen_by(const Observer& other) {

@@ -29,6 +29,7 @@ class DistributionObserver : public Observer {
   virtual Bounds bounds_of(const ValueHistogram& histogram) const = 0;
 
   void add(const at::Tensor& x) override;
+  void count(const at::Tensor& x, const at::Tensor& rows);
   void add_seen_by(const Observer& other) override;
   ValueRange found() const override;
 

@@ -3,14 +3,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cfloat>
 #include <cmath>
 
 namespace sparsebit::quant {
 namespace {
 
-/// Even bins from minus the largest magnitude to it.
-constexpr int64_t kBins = 2048;
-constexpr int64_t kCentre = kBins / 2;
+/// Bins of one width: a power of two, 512 to 1024 of which reach the largest magnitude, so that
+/// every bin of a ValueHistogram lies in one of them.
+constexpr int kBinBits = 9;
 /// Stands for nothing, of which there is no logarithm.
 constexpr double kNothing = 1e-4;
 constexpr double kLogOfNothing = -9.210340371976182;
@@ -53,6 +54,64 @@ class Logarithms {
   std::array<double, kKnown> small_ = {};
 };
 
+/// Counts of numbers in bins around zero, or from zero on.
+class EvenBins {
+ public:
+  /// @param two_sided  as many bins below zero as above.
+  EvenBins(double largest, bool two_sided)
+      : width_(std::ldexp(1., std::ilogb(largest) - kBinBits)),
+        reach_(static_cast<int64_t>(largest / width_) + 1),
+        two_sided_(two_sided),
+        counts_(static_cast<size_t>(two_sided ? 2 * reach_ : reach_), 0.) {}
+
+  double width() const { return width_; }
+  int64_t reach() const { return reach_; }  ///< bins on a side
+  int64_t sides() const { return two_sided_ ? 2 : 1; }
+  int64_t size() const { return std::ssize(counts_); }
+  const std::vector<double>& counts() const { return counts_; }
+
+  /// The bins up to `reach` from zero, on both sides if there are two.
+  int64_t begin_of(int64_t reach) const { return two_sided_ ? reach_ - reach : 0; }
+  int64_t end_of(int64_t reach) const { return size() - reach_ + reach; }
+
+  /// Zero is an integer whatever the range is, so it says nothing about ranges.
+  void add(double number) {
+    if (std::abs(number) >= FLT_MIN) at(number < 0, step_of(std::abs(number))) += 1;
+  }
+
+  /// A bin that lies across several of these is shared out among them in whole numbers: where a
+  /// part of a number was, there would be something where there was nothing.
+  void add(const ValueHistogram::Bin& bin) {
+    const double near = std::min(std::abs(bin.low), std::abs(bin.high));
+    const double far = std::max(std::abs(bin.low), std::abs(bin.high));
+    if (far <= FLT_MIN) return;
+    const bool negative = bin.low < 0;
+    int64_t step = step_of(near);
+    double left = static_cast<double>(bin.count);
+    for (; static_cast<double>(step + 1) * width_ < far; ++step) {
+      const double edge = static_cast<double>(step + 1) * width_;
+      const double beyond =
+          std::nearbyint(static_cast<double>(bin.count) * (far - edge) / (far - near));
+      at(negative, step) += left - beyond;
+      left = beyond;
+    }
+    at(negative, step) += left;
+  }
+
+ private:
+  int64_t step_of(double magnitude) const { return static_cast<int64_t>(magnitude / width_); }
+
+  double& at(bool negative, int64_t step) {
+    const int64_t zero = size() - reach_;
+    return counts_[static_cast<size_t>(negative ? zero - 1 - step : zero + step)];
+  }
+
+  double width_;
+  int64_t reach_;
+  bool two_sided_;
+  std::vector<double> counts_;
+};
+
 /// Looks for the window around zero that, read as few integers, says most about all counts.
 ///
 /// p is the window with what is outside added to its ends. q is what is left of the window when
@@ -63,21 +122,22 @@ class Logarithms {
 /// over every so many groups are made once, and a window is the difference of two of them.
 class KlSearch {
  public:
-  KlSearch(const std::vector<double>& counts, int64_t levels)
-      : counts_(counts),
+  KlSearch(const EvenBins& bins, int64_t levels)
+      : bins_(bins),
         levels_(levels),
-        sum_(counts, [](double c) { return c; }),
-        filled_(counts, [](double c) { return c > 0 ? 1. : 0.; }),
-        times_log_(counts, [this](double c) { return log_.times(c); }),
-        logs_(kBins, 0.),
-        empty_(kBins, 0.) {}
+        sum_(bins.counts(), [](double c) { return c; }),
+        filled_(bins.counts(), [](double c) { return c > 0 ? 1. : 0.; }),
+        times_log_(bins.counts(), [this](double c) { return log_.times(c); }),
+        logs_(bins.counts().size(), 0.),
+        empty_(bins.counts().size(), 0.) {}
 
-  /// Half the width of the best window, in bins.
+  /// How far the best window reaches, in bins.
   double best() {
     double least = std::numeric_limits<double>::infinity();
-    int64_t best = kCentre - 1, group = 0;
-    for (int64_t reach = levels_ / 2; reach < kCentre; ++reach) {
-      if (const int64_t size = (2 * reach + 1) / levels_; size != group) {
+    int64_t best = bins_.reach(), group = 0;
+    for (int64_t reach = (levels_ + bins_.sides() - 1) / bins_.sides(); reach <= bins_.reach();
+         ++reach) {
+      if (const int64_t size = bins_.sides() * reach / levels_; size != group) {
         group = size;
         sum_groups(group);
       }
@@ -86,7 +146,7 @@ class KlSearch {
       least = found;
       best = reach;
     }
-    return static_cast<double>(best) + 0.5;
+    return static_cast<double>(best);
   }
 
  private:
@@ -108,8 +168,8 @@ class KlSearch {
 
   /// Only where windows with groups of this size reach.
   void sum_groups(int64_t size) {
-    const int64_t reach = std::min((size + 1) * levels_ / 2 + 1, kCentre - 1);
-    const int64_t begin = kCentre - reach, end = kCentre + reach + 1;
+    const int64_t reach = std::min(((size + 1) * levels_ - 1) / bins_.sides() + 1, bins_.reach());
+    const int64_t begin = bins_.begin_of(reach), end = bins_.end_of(reach);
     for (int64_t from = begin; from + size <= end; ++from) {
       const Group group = sum_(from, from + size) > 0 ? group_at(from, from + size)
                                                       : Group{0, static_cast<double>(size)};
@@ -120,8 +180,8 @@ class KlSearch {
   }
 
   double divergence(int64_t reach, int64_t size) const {
-    const int64_t first = kCentre - reach, last = kCentre + reach;
-    const double below = sum_(0, first), above = sum_(last + 1, kBins);
+    const int64_t first = bins_.begin_of(reach), last = bins_.end_of(reach) - 1;
+    const double below = sum_(0, first), above = sum_(last + 1, bins_.size());
     const double left = at(first) + below, right = at(last) + above;
     const int64_t start_of_last = first + (levels_ - 1) * size;
     const Group front = group_at(first, first + size, below, at(first) == 0 && below > 0 ? 1 : 0);
@@ -131,24 +191,25 @@ class KlSearch {
     const double p_log_q = front.p_log_q + back.p_log_q + logs_[up_to] - logs_[without];
     const double q_empty = front.empty + back.empty + empty_[up_to] - empty_[without];
     const double p_log_p = times_log_(first + 1, last) + log_.times(left) + log_.times(right);
-    const double p_empty = static_cast<double>(2 * reach + 1) - filled_(first + 1, last) -
+    const double p_empty = static_cast<double>(last + 1 - first) - filled_(first + 1, last) -
                            (left > 0 ? 1 : 0) - (right > 0 ? 1 : 0);
-    const double p_total = sum_(0, kBins) + p_empty * kNothing;
+    const double p_total = sum_(0, bins_.size()) + p_empty * kNothing;
     const double q_total = sum_(first, last + 1) + q_empty * kNothing;
     // Where both are empty, p and q are the same and cancel.
     return (p_log_p - p_log_q) / p_total + std::log(q_total / p_total);
   }
 
   static size_t index(int64_t bin) { return static_cast<size_t>(bin); }
-  double at(int64_t bin) const { return counts_[index(bin)]; }
+  double at(int64_t bin) const { return bins_.counts()[index(bin)]; }
 
   const Logarithms& log_ = Logarithms::all();
-  const std::vector<double>& counts_;
+  const EvenBins& bins_;
   int64_t levels_;
   RunningSums sum_, filled_, times_log_;
   std::vector<double> logs_, empty_;  // by first bin: this group and those every so many before it
 };
 
+/// See docs/decisions/0007-kl-ranges.md for what differs from the ancestor.
 class KlHistogram : public DistributionObserver {
  public:
   using DistributionObserver::DistributionObserver;
@@ -156,46 +217,24 @@ class KlHistogram : public DistributionObserver {
  private:
   Bounds bounds_of(std::span<const float> numbers) const override {
     const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
-    const double largest = std::max(-double{*low}, double{*high});
-    std::vector<double> counts(kBins, 0.);
-    for (const float number : numbers) ++counts[bin_of(number, largest)];
-    return cut(counts, largest, *low);
+    return best_of(*low, *high, numbers);
   }
-
   Bounds bounds_of(const ValueHistogram& histogram) const override {
-    const double largest = std::max(-double{histogram.low()}, double{histogram.high()});
-    std::vector<double> counts(kBins, 0.);
-    for (const ValueHistogram::Bin& bin : histogram.bins()) spread(bin, largest, counts);
-    return cut(counts, largest, histogram.low());
+    return best_of(histogram.low(), histogram.high(), histogram.bins());
   }
 
-  static size_t bin_of(double number, double largest) {
-    const double position = largest > 0 ? (number / largest + 1) / 2 * kBins : kCentre;
-    return static_cast<size_t>(std::clamp<double>(position, 0, kBins - 1));
-  }
-
-  /// A bin that lies across several even ones is shared out among them in whole numbers: where a
-  /// part of a number was, there would be something where there was nothing.
-  static void spread(const ValueHistogram::Bin& bin, double largest, std::vector<double>& counts) {
-    const size_t first = bin_of(bin.low, largest), last = bin_of(bin.high, largest);
-    const double width = bin.high - bin.low, count = static_cast<double>(bin.count);
-    double given = 0;
-    for (size_t i = first; i < last && width > 0; ++i) {
-      const double edge = (2. * static_cast<double>(i + 1) / kBins - 1) * largest;
-      const double up_to_here =
-          std::nearbyint(count * std::clamp((edge - bin.low) / width, 0., 1.));
-      counts[i] += up_to_here - given;
-      given = up_to_here;
-    }
-    counts[last] += count - given;
-  }
-
-  Bounds cut(const std::vector<double>& counts, double largest, double low) const {
+  template <class Numbers>
+  Bounds best_of(double low, double high, const Numbers& numbers) const {
+    const double largest = std::max(-low, high);
+    if (largest < FLT_MIN) return {low, high};
+    // Of unsigned integers all are there for numbers that are never negative.
+    EvenBins bins(largest, spec().is_symmetric() || low < 0);
+    for (const auto& number : numbers) bins.add(number);
     const int64_t levels = (int64_t{1} << spec().bits) - 1;
     // More integers than bins lose nothing that this could see.
-    const bool all = levels / 2 >= kCentre || largest == 0;
-    const double bin_width = 2 * largest / kBins;
-    const double clip = all ? largest : KlSearch(counts, levels).best() * bin_width;
+    const double reach =
+        levels > bins.size() ? largest : KlSearch(bins, levels).best() * bins.width();
+    const double clip = std::min(reach, largest);
     return {low < 0 ? -clip : 0, clip};
   }
 };

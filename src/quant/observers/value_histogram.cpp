@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <new>
+#include <tuple>
 
 namespace sparsebit::quant {
 namespace {
@@ -29,16 +31,25 @@ ValueHistogram::ValueHistogram(const ValueHistogram& other) : ValueHistogram(oth
   merge(other);
 }
 
-void ValueHistogram::add(const float* numbers, int64_t count) {
+bool ValueHistogram::add(const float* numbers, int64_t count) {
   constexpr int64_t kPiece = 8192;  // stays in the first cache between the two loops
+  const auto [low_before, high_before] = std::pair(low_, high_);
+  const int shift = kMantissa - mantissa_bits_;
   for (int64_t start = 0; start < count; start += kPiece) {
     const int64_t size = std::min(kPiece, count - start);
     const auto [low, high] = bounds_of(numbers + start, size);
+    if (!std::isfinite(low) || !std::isfinite(high)) {
+      count_numbers(numbers, start, shift, counts_.get(), -1);
+      count_ -= start;
+      std::tie(low_, high_) = std::pair(low_before, high_before);
+      return false;
+    }
     low_ = count_ == 0 ? low : std::min(low_, low);
     high_ = count_ == 0 ? high : std::max(high_, high);
-    count_numbers(numbers + start, size, kMantissa - mantissa_bits_, counts_.get());
+    count_numbers(numbers + start, size, shift, counts_.get());
     count_ += size;
   }
+  return true;
 }
 
 void ValueHistogram::merge(const ValueHistogram& other) {
@@ -51,16 +62,6 @@ void ValueHistogram::merge(const ValueHistogram& other) {
   for (size_t i = 0; i < size(); ++i) {
     if (other.counts_[i] > 0) counts_[i] += other.counts_[i];  // no page is touched for nothing
   }
-}
-
-int64_t ValueHistogram::not_finite() const {
-  const int shift = kMantissa - mantissa_bits_;
-  const size_t per_exponent = size_t{1} << mantissa_bits_;
-  int64_t found = 0;
-  for (const uint32_t start : {kInfinity, kInfinity | kSign}) {
-    for (size_t i = 0; i < per_exponent; ++i) found += counts_[(start >> shift) + i];
-  }
-  return found;
 }
 
 std::vector<ValueHistogram::Bin> ValueHistogram::bins() const {

@@ -147,18 +147,24 @@ TEST(Observers, MseIsTheBestOfEighty) {
 /// The definition, written down without prefix sums.
 double kl_threshold(const at::Tensor& x, int bits) {
   const double largest = x.abs().max().item<double>();
-  const at::Tensor positions =
-      ((x.to(at::kDouble) / largest + 1) / 2 * 2048).clamp(0, 2047).to(at::kLong).flatten();
-  const at::Tensor counts = at::bincount(positions, {}, 2048).to(at::kDouble);
+  const double width = std::exp2(std::floor(std::log2(largest)) - 9);
+  const int64_t reach = static_cast<int64_t>(largest / width) + 1;
+  const bool two_sided = x.min().item<double>() < 0;
+  const int64_t zero = two_sided ? reach : 0;
+  const at::Tensor steps = x.masked_select(x.ne(0)).to(at::kDouble) / width;
+  const at::Tensor toward_zero = steps.trunc() - steps.lt(0).to(at::kDouble) + zero;
+  const at::Tensor counts =
+      at::bincount(toward_zero.to(at::kLong), {}, zero + reach).to(at::kDouble);
   const int64_t levels = (1 << bits) - 1;
   double least = 1e300;
   int64_t best = 0;
-  for (int64_t i = levels / 2; i < 1024; ++i) {
-    const int64_t first = 1024 - i, size = 2 * i + 1;
+  for (int64_t i = 1; i <= reach; ++i) {
+    const int64_t first = two_sided ? zero - i : 0, size = two_sided ? 2 * i : i;
+    if (size < levels) continue;
     const at::Tensor window = counts.slice(0, first, first + size);
     at::Tensor p = window.clone();
     p[0] += counts.slice(0, 0, first).sum();
-    p[size - 1] += counts.slice(0, first + size, 2048).sum();
+    p[size - 1] += counts.slice(0, first + size, zero + reach).sum();
     at::Tensor q = at::zeros_like(p);
     const int64_t joined = size / levels;
     for (int64_t level = 0; level < levels; ++level) {
@@ -172,10 +178,10 @@ double kl_threshold(const at::Tensor& x, int bits) {
     p = p / p.sum();
     q = q / q.sum();
     const double found = (p * (p / q).log()).sum().item<double>();
-    if (found < least) best = i;
+    if (found < least - 1e-12) best = i;
     least = std::min(least, found);
   }
-  return (static_cast<double>(best) + 0.5) * 2 * largest / 2048;
+  return std::min(static_cast<double>(best) * width, largest);
 }
 
 TEST(Observers, KlIsTheLeastDivergence) {

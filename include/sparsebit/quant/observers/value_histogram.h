@@ -22,15 +22,14 @@ class ValueHistogram {
   ValueHistogram& operator=(ValueHistogram&&) = default;
 
   static constexpr int kFine = 10;   ///< bins of 0.1 %
-  static constexpr int kCoarse = 6;  ///< bins of 1.6 %, where there are many histograms
+  static constexpr int kCoarse = 8;  ///< bins of 0.4 %, where there are many histograms
 
-  void add(const float* numbers, int64_t count);
+  /// False, and nothing is counted, when one of them is not finite.
+  bool add(const float* numbers, int64_t count);
   void merge(const ValueHistogram& other);  ///< of as many mantissa bits
 
   int64_t count() const { return count_; }
-  /// NaN and infinities seen so far.
-  int64_t not_finite() const;
-  /// The smallest and largest number themselves. Nothing must have been not finite.
+  /// The smallest and largest number themselves.
   float low() const { return low_; }
   float high() const { return high_; }
 
