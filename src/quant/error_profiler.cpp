@@ -1,12 +1,15 @@
 #include "sparsebit/quant/error_profiler.h"
 
+#include "quant/quantizers_as_before.h"
+
 #include "sparsebit/fx/interpreter.h"
-#include "sparsebit/fx/resolve.h"
 
 #include <ATen/ATen.h>
 
+#include <limits>
 #include <map>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 
 namespace sparsebit::quant {
@@ -15,23 +18,6 @@ namespace {
 using fx::Node;
 
 at::Tensor exact(const at::Tensor& tensor) { return tensor.detach().to(at::kDouble).flatten(); }
-
-/// Switches quantizers back to what they were.
-class QuantizersAsBefore {
- public:
-  explicit QuantizersAsBefore(const QuantModel& model) : model_(model) {
-    for (const QuantPoint& point : model.points()) on_.push_back(point.quantizer->is_enabled());
-  }
-  ~QuantizersAsBefore() {
-    for (size_t i = 0; i < on_.size(); ++i) model_.points()[i].quantizer->set_enabled(on_[i]);
-  }
-  QuantizersAsBefore(const QuantizersAsBefore&) = delete;
-  QuantizersAsBefore& operator=(const QuantizersAsBefore&) = delete;
-
- private:
-  const QuantModel& model_;
-  std::vector<bool> on_;
-};
 
 class Profiler {
  public:
@@ -80,10 +66,10 @@ class Profiler {
   void compare_alone(const Node& node, const fx::Value& value) {
     values_.insert_or_assign(&node, value);
     if (!is_layer(node)) return;
-    const auto [args, kwargs] = node.map_arguments([&](Node& input) { return quantized(input); });
-    const fx::Spelling* spelling = fx::find_spelling(node, model_.module());
-    if (!spelling || !spelling->form) return;
-    note(node, fx::run_kernel(*spelling->op, fx::bind_call(*spelling, args, kwargs)), value);
+    fx::NodeCall call;
+    std::tie(call.args, call.kwargs) =
+        node.map_arguments([&](Node& input) { return quantized(input); });
+    note(node, fx::Interpreter(model_.module()).run_node(node, call), value);
   }
 
   /// What a node would give if it was a quantizer that is switched on.
@@ -113,12 +99,14 @@ class Profiler {
 }  // namespace
 
 double mean_squared_error(const at::Tensor& quantized, const at::Tensor& expected) {
+  if (expected.numel() == 0) return 0;
   return (exact(quantized) - exact(expected)).square().mean().item<double>();
 }
 
 double signal_to_noise(const at::Tensor& quantized, const at::Tensor& expected) {
   const double noise = (exact(quantized) - exact(expected)).square().sum().item<double>();
   const double signal = exact(expected).square().sum().item<double>();
+  if (noise == 0) return std::numeric_limits<double>::infinity();
   return 10 * std::log10(signal / noise);
 }
 
@@ -130,7 +118,7 @@ double cosine(const at::Tensor& quantized, const at::Tensor& expected) {
 
 std::vector<LayerError> quantization_error(QuantModel& model, const std::vector<fx::Value>& inputs,
                                            const ErrorMeasure& measure, ErrorScope scope) {
-  const QuantizersAsBefore restored(model);
+  const QuantizersAsBefore restored(model.points());
   model.set_quant({.weights = true, .features = true});  // throws unless all are calibrated
   return Profiler(model, measure).run(inputs, scope);
 }

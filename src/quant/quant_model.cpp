@@ -80,7 +80,7 @@ QuantModel::QuantModel(fx::Module& model, const QConfig& config,
                        const std::vector<fx::Value>& example)
     : config_(config),
       module_(graph_of(model, config)),
-      samples_at_once_(quant::samples_at_once(*module_)) {
+      fixed_batch_(quant::fixed_batch(*module_)) {
   module_->eval();
   if (!example.empty()) fx::record_shapes(*module_, example);
   passes::run_passes(*module_, schedule_of(config_));
@@ -151,12 +151,19 @@ void QuantModel::insert_weight_quantizer(const WeightPoint& point) {
     return other.is_weight() && other.value == tensor;
   });
   if (known == points_.end()) {
-    const QuantizerPtr quantizer =
-        make_quantizer(spec_of(Target::Weight, point.config, point.channel_axis), point.config);
+    const QuantizerPtr quantizer = with_context(
+        [&] {
+          return make_quantizer(spec_of(Target::Weight, point.config, point.channel_axis),
+                                point.config);
+        },
+        [&] { return "at layer '" + layer.name() + "'"; });
     module_->set_module(path, quantizer);
     points_.push_back({"", tensor, {}, quantizer});
     known = std::prev(points_.end());
   }
+  SPARSEBIT_CHECK(known->quantizer->config() == point.config, InvalidArgument, "the weight '",
+                  tensor, "' is read by '", known->consumers.front(), "' and '", layer.name(),
+                  "', which W.SPECIFIC makes differ: a weight has one quantizer");
   const fx::Graph::InsertPoint here = module_->graph().inserting_before(layer);
   Node& weight = is_module ? module_->graph().get_attr(tensor) : given.node();
   Node& quantized = module_->graph().call_module(path, {weight});
@@ -168,10 +175,12 @@ void QuantModel::insert_weight_quantizer(const WeightPoint& point) {
     const std::string& name = call.op->schema.parameters()[i].name;
     const fx::Value& value = call.args.values()[i];
     const bool is_state = value.is_tensor() && module_->find_tensor(owner + "." + name);
-    fx::Value argument =
-        is_state ? fx::Value(module_->graph().get_attr(owner + "." + name)) : value;
-    if (name == point.argument) argument = quantized;
-    kwargs.emplace_back(name, std::move(argument));
+    if (name == point.argument) {
+      kwargs.emplace_back(name, quantized);
+    } else {
+      kwargs.emplace_back(
+          name, is_state ? fx::Value(module_->graph().get_attr(owner + "." + name)) : value);
+    }
   }
   const fx::Value input = kwargs.front().second;
   kwargs.erase(kwargs.begin());
@@ -185,9 +194,10 @@ fx::Value QuantModel::forward(const std::vector<fx::Value>& inputs) {
 }
 
 void QuantModel::prepare_calibration(const PrepareOptions& options) {
+  calibration_.reset();
   module_->eval();
   set_quant({});
-  calibration_ = std::make_unique<Calibration>(*module_, points_, samples_at_once_, options);
+  calibration_ = std::make_unique<Calibration>(*module_, points_, fixed_batch_, options);
 }
 
 void QuantModel::calc_qparams(const CalcOptions& options) {
@@ -198,6 +208,8 @@ void QuantModel::calc_qparams(const CalcOptions& options) {
 }
 
 void QuantModel::set_quant(const Enabled& enabled) {
+  SPARSEBIT_CHECK(!calibration_, InvalidArgument,
+                  "the model is being calibrated; call calc_qparams() before set_quant()");
   for (const QuantPoint& point : points_) {
     with_context(
         [&] {

@@ -86,7 +86,7 @@ class SavedModelWriter {
   SavedModel write() {
     Json json;
     json["format"] = kFormat;
-    json["samples_at_once"] = model_.samples_at_once_;
+    json["fixed_batch"] = model_.fixed_batch_;
     json["type"] = module_.type();
     json["graph"] = fx::to_text(module_.graph());
     json["nodes"] = nodes();
@@ -195,7 +195,7 @@ class SavedModelReader {
     module_ = std::make_shared<fx::GraphModule>(
         fx::parse_graph(json.at("graph").get<std::string>()), json.at("type").get<std::string>());
     model_->module_ = module_;
-    model_->samples_at_once_ = json.at("samples_at_once").get<int64_t>();
+    model_->fixed_batch_ = json.at("fixed_batch").get<int64_t>();
     module_->set_output_names(json.at("output_names").get<std::vector<std::string>>());
     for (const Json& entry : json.at("modules")) read_module(entry);
     read_nodes(json.at("nodes"));

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
+#include <set>
 
 namespace sparsebit::quant::error_profiler_test {
 namespace {
@@ -83,6 +85,34 @@ TEST(ErrorProfiler, NeedsCalibration) {
   const zoo::Example example = zoo::make("resnet20");
   QuantModel model(*example.model, config_of(8), example.inputs);
   EXPECT_THROW(quantization_error(model, example.inputs), Error);
+}
+
+/// Layers that are modules as well as functions.
+TEST(ErrorProfiler, BothScopesHaveTheSameLayers) {
+  for (const char* name : {"resnet18", "deit_tiny"}) {
+    SCOPED_TRACE(name);
+    const zoo::Example example = zoo::make(name);
+    const auto calibrated_model = calibrated(example, 8);
+    QuantModel& model = *calibrated_model;
+    std::set<std::string> readers, alone, accumulated;
+    for (const QuantPoint& point : model.points())
+      readers.insert(point.consumers.begin(), point.consumers.end());
+    for (const auto& error :
+         quantization_error(model, example.inputs, mean_squared_error, ErrorScope::Alone))
+      alone.insert(error.layer);
+    for (const auto& error :
+         quantization_error(model, example.inputs, mean_squared_error, ErrorScope::Accumulated))
+      accumulated.insert(error.layer);
+    EXPECT_EQ(alone, readers);
+    EXPECT_EQ(accumulated, readers);
+  }
+}
+
+TEST(ErrorProfiler, WithoutNoiseMeasuresAreDefined) {
+  const at::Tensor nothing = at::zeros({3}), empty = at::empty({0});
+  EXPECT_EQ(signal_to_noise(nothing, nothing), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(mean_squared_error(empty, empty), 0);
+  EXPECT_EQ(cosine(nothing, nothing), 1);
 }
 
 }  // namespace

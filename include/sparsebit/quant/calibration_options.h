@@ -7,6 +7,9 @@ namespace sparsebit::quant {
 
 /// How prepare_calibration() prepares.
 struct PrepareOptions {
+  /// Show the model each batch as it is. Otherwise the first axis of all inputs is taken for the
+  /// batch, and samples are shown one by one, which makes results the same for all batch sizes.
+  bool whole_batches = false;
   /// Keep the samples themselves, which calc_qparams() with `quantized_ranges` needs.
   bool keep_samples = false;
   /// Of what is kept, as much stays in memory; the rest goes to a file in TMPDIR.

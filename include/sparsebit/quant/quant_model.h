@@ -42,6 +42,8 @@ class QuantModel {
   fx::GraphModule& module() { return *module_; }
   const fx::GraphModule& module() const { return *module_; }
   const QConfig& config() const { return config_; }
+  /// How many samples the graph takes at once; 0 when any number will do.
+  int64_t fixed_batch() const { return fixed_batch_; }
 
   /// Runs the model. After prepare_calibration() the quantizers look on.
   fx::Value forward(const std::vector<fx::Value>& inputs);
@@ -94,7 +96,7 @@ class QuantModel {
 
   QConfig config_;
   std::shared_ptr<fx::GraphModule> module_;
-  int64_t samples_at_once_ = 1;  // that calibration shows the graph
+  int64_t fixed_batch_ = 0;
   std::vector<QuantPoint> points_;
   std::vector<FloatDecision> floats_;
   std::vector<std::string> unused_patterns_;

@@ -34,6 +34,7 @@ class NormFolding {
   /// Why it cannot be; empty when it can.
   std::string obstacle() {
     if (!point_) return "there is no layer with a quantized weight before it";
+    if (!has_channels_of_norm()) return "it does not normalize the channels of the layer before it";
     if (layer_.users().size() != 1) return "others read '" + layer_.name() + "' as well";
     if (!point_->quantizer->is_scale_free())
       return "its layer's quantizer changes what scales mean";
@@ -58,6 +59,14 @@ class NormFolding {
   }
 
  private:
+  /// A norm has its channels on axis 1, where a linear layer has them only if its results are rows.
+  bool has_channels_of_norm() const {
+    const std::string& op = fx::find_spelling(layer_, module_)->op->name;
+    if (op.starts_with("conv")) return true;
+    const auto& info = layer_.tensor_info();
+    return op == "linear" && info && info->shape.size() == 2;
+  }
+
   const at::Tensor& weight() const { return *module_.find_tensor(point_->value); }
   int64_t axis() const { return point_->quantizer->spec().channel_axis; }
 
@@ -184,27 +193,29 @@ class NormFolding {
 }  // namespace
 
 BatchNormTuning::BatchNormTuning(fx::GraphModule& module, const std::vector<QuantPoint>& points)
-    : module_(module), points_(points) {
-  for (const QuantPoint& point : points) quantizers_on_.push_back(point.quantizer->is_enabled());
+    : module_(module), points_(points), quantizers_(points) {
   std::set<fx::Module*> known;
   for (const Node& node : module.graph().nodes()) {
     if (node.op() != fx::Opcode::CallModule || !is_batch_norm(node, module)) continue;
-    fx::Module& norm = *module.find_module(node.target());
-    if (known.insert(&norm).second && norm.own_buffers().contains("running_mean")) start(norm);
+    const fx::ModulePtr norm = module.find_module(node.target());
+    if (known.insert(norm.get()).second && norm->own_buffers().contains("running_mean"))
+      start(norm);
   }
   SPARSEBIT_CHECK(!norms_.empty(), InvalidArgument,
                   "there is no batch norm to tune: set SCHEDULE.BN_TUNING in the config, which "
                   "keeps them, unless the model has none");
 }
 
-void BatchNormTuning::start(fx::Module& module) {
-  Norm norm{&module, module.is_training(), module.attribute("momentum"), {}};
-  for (const auto& item : module.own_buffers()) norm.statistics.emplace_back(item.key(), *item);
+void BatchNormTuning::start(const fx::ModulePtr& module) {
+  Norm norm{module, module->is_training(), module->attribute("momentum"), {}};
+  for (const auto& item : module->own_buffers()) norm.statistics.emplace_back(item.key(), *item);
   norms_.push_back(norm);
-  for (const auto& [name, tensor] : norm.statistics)
-    module.add_buffer(name, name == "running_var" ? at::ones_like(tensor) : at::zeros_like(tensor));
-  module.set_attribute("momentum", fx::None());  // a plain average over batches
-  module.set_training(true);
+  for (const auto& [name, tensor] : norm.statistics) {
+    module->add_buffer(name,
+                       name == "running_var" ? at::ones_like(tensor) : at::zeros_like(tensor));
+  }
+  module->set_attribute("momentum", fx::None());  // a plain average over batches
+  module->set_training(true);
 }
 
 BatchNormTuning::~BatchNormTuning() {
@@ -213,7 +224,6 @@ BatchNormTuning::~BatchNormTuning() {
   for (const Norm& norm : norms_) {
     for (const auto& [name, tensor] : norm.statistics) norm.module->add_buffer(name, tensor);
   }
-  for (size_t i = 0; i < points_.size(); ++i) points_[i].quantizer->set_enabled(quantizers_on_[i]);
 }
 
 void BatchNormTuning::end_gathering() {
@@ -239,17 +249,20 @@ std::vector<FloatDecision> BatchNormTuning::fold() {
     if (is_batch_norm(node, module_)) calls.push_back(&node);
   }
   std::vector<FloatDecision> left;
-  const at::NoGradGuard no_gradients;
+  std::vector<NormFolding> possible;  // all are known before anything changes
   for (Node* norm : calls) {
     NormFolding folding(module_, points_, *norm);
     std::string obstacle = folding.obstacle();
     if (obstacle.empty()) {
-      folding.fold();
+      possible.push_back(std::move(folding));
     } else {
       left.push_back({norm->name(), std::move(obstacle)});
     }
   }
   folded_ = true;
+  quantizers_.dismiss();
+  const at::NoGradGuard no_gradients;
+  for (NormFolding& folding : possible) folding.fold();
   return left;
 }
 

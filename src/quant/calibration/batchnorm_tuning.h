@@ -1,5 +1,7 @@
 #pragma once
 
+#include "quant/quantizers_as_before.h"
+
 #include "sparsebit/fx/graph_module.h"
 #include "sparsebit/quant/placement/placement.h"
 #include "sparsebit/quant/quant_point.h"
@@ -27,20 +29,20 @@ class BatchNormTuning {
  private:
   /// A batch norm as it was.
   struct Norm {
-    fx::Module* module;
+    fx::ModulePtr module;
     bool training;
     fx::Value momentum;
     std::vector<std::pair<std::string, at::Tensor>> statistics;
   };
 
-  void start(fx::Module& module);
+  void start(const fx::ModulePtr& module);
   void check_data() const;
   void end_gathering();
 
   fx::GraphModule& module_;
   const std::vector<QuantPoint>& points_;
   std::vector<Norm> norms_;
-  std::vector<bool> quantizers_on_;
+  QuantizersAsBefore quantizers_;
   bool folded_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/core/parallel.h"
+#include "sparsebit/fx/memory_groups.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -14,12 +15,16 @@
 namespace sparsebit::quant {
 
 Calibration::Calibration(fx::GraphModule& module, const std::vector<QuantPoint>& points,
-                         int64_t samples_at_once, const PrepareOptions& options)
+                         int64_t fixed_batch, const PrepareOptions& options)
     : module_(module),
       points_(points),
-      samples_at_once_(samples_at_once),
+      samples_at_once_(options.whole_batches ? 0 : std::max<int64_t>(1, fixed_batch)),
       keeps_samples_(options.keep_samples),
       store_(options.bytes_in_memory) {
+  const fx::MemoryGroups memory(module);
+  const auto inputs = module.graph().placeholders();
+  writes_inputs_ = std::any_of(inputs.begin(), inputs.end(),
+                               [&](const fx::Node* input) { return memory.is_written(*input); });
   std::unordered_map<std::string_view, const fx::Node*> nodes;
   for (const fx::Node& node : module.graph().nodes()) nodes[node.name()] = &node;
   for (size_t i = 0; i < points_.size(); ++i) {
@@ -30,15 +35,18 @@ Calibration::Calibration(fx::GraphModule& module, const std::vector<QuantPoint>&
 }
 
 fx::Value Calibration::show(const std::vector<fx::Value>& batch) {
-  const std::vector<std::vector<fx::Value>> samples = samples_of(batch, samples_at_once_);
-  const int viewers = viewers_for(static_cast<int64_t>(samples.size()));
+  using Samples = std::vector<std::vector<fx::Value>>;
+  const Samples samples =
+      samples_at_once_ == 0 ? Samples{batch} : samples_of(batch, samples_at_once_);
+  if (keeps_samples_)
+    std::for_each(samples.begin(), samples.end(), [&](const auto& s) { keep(s); });
+  const int viewers = viewers_for(std::ssize(samples));
   while (std::ssize(viewers_) < viewers) add_viewer();
   std::vector<fx::Value> results(samples.size());
   parallel_for(std::ssize(samples), viewers, [&](int64_t i, int viewer) {
-    results[i] = viewers_[viewer].interpreter->run(samples[i]);
+    const auto& sample = samples[static_cast<size_t>(i)];
+    results[i] = viewers_[viewer].interpreter->run(writes_inputs_ ? copy_of(sample) : sample);
   });
-  if (keeps_samples_)
-    std::for_each(samples.begin(), samples.end(), [&](const auto& s) { keep(s); });
   return joined(results);
 }
 
@@ -50,29 +58,39 @@ int Calibration::viewers_for(int64_t samples) const {
 void Calibration::add_viewer() {
   auto interpreter = std::make_unique<fx::Interpreter>(module_, fx::RunMode::Inference);
   const size_t viewer = viewers_.size();
-  interpreter->add_hook(
-      {.before = {}, .after = [this, viewer](const fx::Node& node, fx::Value& value) {
-         const auto it = feature_at_.find(&node);
-         if (it != feature_at_.end())
-           look_at(points_[it->second], value, *viewers_[viewer].observers[it->second]);
-       }});
-  viewers_.push_back({std::move(interpreter), {}});
+  interpreter->add_hook({.before =
+                             [this, viewer](const fx::Node& node, fx::NodeCall& call) {
+                               const auto it = feature_at_.find(&node);
+                               if (it != feature_at_.end())
+                                 look_at(it->second, call.args.at(0), viewers_[viewer]);
+                             },
+                         .after = {}});
+  viewers_.push_back({std::move(interpreter)});
   for (const QuantPoint& point : points_)
     viewers_.back().observers.push_back(point.quantizer->new_observer());
+  viewers_.back().saw_other_types.assign(points_.size(), false);
 }
 
-void Calibration::look_at(const QuantPoint& point, const fx::Value& value,
-                          Observer& observer) const {
-  if (!value.is_tensor()) return;
-  with_context([&] { point.quantizer->observe(value.tensor(), observer); },
-               [&] { return point.place(); });
+void Calibration::look_at(size_t point, const fx::Value& value, Viewer& viewer) const {
+  if (!value.is_tensor() || !value.tensor().is_floating_point()) {
+    viewer.saw_other_types[point] = true;
+    return;
+  }
+  with_context([&] { points_[point].quantizer->observe(value.tensor(), *viewer.observers[point]); },
+               [&] { return points_[point].place(); });
 }
 
-/// Copies, since a caller may fill the same tensor again.
+/// A caller may fill the same tensor again, and so may the model.
+std::vector<fx::Value> Calibration::copy_of(const std::vector<fx::Value>& sample) {
+  std::vector<fx::Value> copy;
+  for (const fx::Value& input : sample)
+    copy.push_back(input.is_tensor() ? fx::Value(input.tensor().clone()) : input);
+  return copy;
+}
+
 void Calibration::keep(const std::vector<fx::Value>& sample) {
   std::vector<int64_t>& ids = samples_.emplace_back();
-  for (const fx::Value& input : sample)
-    ids.push_back(store_.put(input.is_tensor() ? fx::Value(input.tensor().clone()) : input));
+  for (fx::Value& input : copy_of(sample)) ids.push_back(store_.put(std::move(input)));
 }
 
 void Calibration::finish(const CalcOptions& options) {
@@ -82,18 +100,22 @@ void Calibration::finish(const CalcOptions& options) {
     SPARSEBIT_CHECK(keeps_samples_, InvalidArgument,
                     "ranges of quantized layers need the samples again: call "
                     "prepare_calibration({.keep_samples = true}) before the data");
+    SPARSEBIT_CHECK(!samples_.empty(), InvalidArgument, "no data was seen, so there are no ranges");
     return calibrate_in_sequence(module_, points_, store_, std::move(samples_), options);
   }
-  for (size_t i = 0; i < points_.size(); ++i) {
-    const QuantPoint& point = points_[i];
-    with_context(
-        [&] {
-          for (const Viewer& viewer : viewers_) point.quantizer->merge(*viewer.observers[i]);
-          if (point.is_weight()) point.quantizer->observe(*module_.find_tensor(point.value));
-          point.quantizer->calibrate();
-        },
-        [&] { return point.place(); });
-  }
+  for (size_t i = 0; i < points_.size(); ++i)
+    with_context([&] { calibrate(i); }, [&] { return points_[i].place(); });
+}
+
+void Calibration::calibrate(size_t index) const {
+  const QuantPoint& point = points_[index];
+  const bool is_other = std::any_of(viewers_.begin(), viewers_.end(), [&](const Viewer& viewer) {
+    return viewer.saw_other_types[index];
+  });
+  if (is_other) point.quantizer->switch_off("its values are no floating numbers");
+  for (const Viewer& viewer : viewers_) point.quantizer->merge(*viewer.observers[index]);
+  if (point.is_weight()) point.quantizer->observe(*module_.find_tensor(point.value));
+  point.quantizer->calibrate();
 }
 
 }  // namespace sparsebit::quant

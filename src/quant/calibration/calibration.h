@@ -22,8 +22,8 @@ namespace sparsebit::quant {
 class Calibration {
  public:
   /// @param module  must outlive this object.
-  Calibration(fx::GraphModule& module, const std::vector<QuantPoint>& points,
-              int64_t samples_at_once, const PrepareOptions& options);
+  Calibration(fx::GraphModule& module, const std::vector<QuantPoint>& points, int64_t fixed_batch,
+              const PrepareOptions& options);
 
   /// What the model gives for this batch.
   fx::Value show(const std::vector<fx::Value>& batch);
@@ -35,19 +35,23 @@ class Calibration {
   /// A thread's view of the model.
   struct Viewer {
     std::unique_ptr<fx::Interpreter> interpreter;
-    std::vector<std::unique_ptr<Observer>> observers;  // of each point
+    std::vector<std::unique_ptr<Observer>> observers = {};  // of each point
+    std::vector<char> saw_other_types = {};                 // than floats, of each point
   };
 
   void add_viewer();
-  void look_at(const QuantPoint& point, const fx::Value& value, Observer& observer) const;
+  void look_at(size_t point, const fx::Value& value, Viewer& viewer) const;
+  void calibrate(size_t point) const;
   int viewers_for(int64_t samples) const;
   void keep(const std::vector<fx::Value>& sample);
+  static std::vector<fx::Value> copy_of(const std::vector<fx::Value>& sample);
 
   fx::GraphModule& module_;
   std::vector<QuantPoint> points_;
   std::unordered_map<const fx::Node*, size_t> feature_at_;  // the point, by its node
-  int64_t samples_at_once_;
+  int64_t samples_at_once_;                                 // 0: whole batches
   bool keeps_samples_;
+  bool writes_inputs_;
   bool depends_on_order_ = false;
   std::vector<Viewer> viewers_;
   ValueStore store_;

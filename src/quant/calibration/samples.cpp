@@ -14,8 +14,9 @@ int64_t batch_size(const std::vector<fx::Value>& batch) {
   for (const fx::Value& value : batch) {
     if (!has_batch(value)) continue;
     SPARSEBIT_CHECK(size < 0 || size == value.tensor().size(0), InvalidArgument,
-                    "the inputs have batches of different sizes: ", size, " and ",
-                    value.tensor().size(0));
+                    "the first axes of the inputs differ, ", size, " and ", value.tensor().size(0),
+                    ", so they are no batches; prepare_calibration({.whole_batches = true}) shows "
+                    "inputs as they are");
     size = value.tensor().size(0);
   }
   return size;
@@ -23,12 +24,12 @@ int64_t batch_size(const std::vector<fx::Value>& batch) {
 
 }  // namespace
 
-int64_t samples_at_once(const fx::GraphModule& module) {
+int64_t fixed_batch(const fx::GraphModule& module) {
   for (const fx::Node* input : module.graph().placeholders()) {
     const auto& info = input->tensor_info();
-    if (info && !info->shape.empty() && info->shape[0] > 1) return info->shape[0];
+    if (info && !info->shape.empty() && info->shape[0] > 0) return info->shape[0];
   }
-  return 1;
+  return 0;
 }
 
 std::vector<std::vector<fx::Value>> samples_of(const std::vector<fx::Value>& batch,

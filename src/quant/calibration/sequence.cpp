@@ -1,4 +1,5 @@
 #include "quant/calibration/calibration.h"
+#include "quant/quantizers_as_before.h"
 
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/core/parallel.h"
@@ -40,7 +41,6 @@ class Sequence {
       drop_unused_after(node);
       if (options_.on_node) options_.on_node(std::ssize(last_user_));
     }
-    for (const auto& [quantizer, point] : points_) point->quantizer->set_enabled(false);
   }
 
  private:
@@ -72,7 +72,9 @@ class Sequence {
           const size_t times = is_constant(value) ? 1 : samples_;
           for (size_t i = 0; i < times; ++i) {
             const fx::Value seen = value_of(value, i);
-            if (seen.is_tensor()) point.quantizer->observe(seen.tensor());
+            const bool is_float = seen.is_tensor() && seen.tensor().is_floating_point();
+            if (!is_float) point.quantizer->switch_off("its values are no floating numbers");
+            if (is_float) point.quantizer->observe(seen.tensor());
           }
           point.quantizer->calibrate();
           point.quantizer->set_enabled(point.is_weight() ? options_.w_quant : options_.a_quant);
@@ -85,7 +87,7 @@ class Sequence {
     const auto& inputs = node.inputs();
     const bool constant = std::all_of(inputs.begin(), inputs.end(),
                                       [&](const Node* input) { return is_constant(*input); });
-    if (constant) {
+    if (constant && !memory_.is_written(node)) {
       constants_.emplace(&node, result_of(node, 0));
       return;
     }
@@ -137,6 +139,7 @@ void calibrate_in_sequence(fx::GraphModule& module, const std::vector<QuantPoint
                            const CalcOptions& options) {
   const at::NoGradGuard no_gradients;
   const OneThread same_bits;
+  const QuantizersAsBefore all_off(points);
   Sequence(module, points, store, options).run(std::move(samples));
 }
 

@@ -18,9 +18,9 @@ class MovingAverage : public Observer {
 
  private:
   void add(const at::Tensor& x) override {
-    const int64_t samples = x.dim() > 0 ? x.size(0) : 1;
-    for (int64_t i = 0; i < samples; ++i) {
-      const at::Tensor sample = x.dim() > 0 ? x.narrow(0, i, 1) : x;
+    const bool has_batch = x.dim() > (spec().is_per_channel() ? 1 : 0);
+    for (int64_t i = 0; i < (has_batch ? x.size(0) : 1); ++i) {
+      const at::Tensor sample = has_batch ? x.narrow(0, i, 1) : x;
       const ValueRange range = bounds_of_rows(sample);
       const at::Tensor bounds = at::stack({range.low, range.high}).to(at::kDouble);
       average_ = count_ == 0 ? bounds : average_ * ratio_ + bounds * (1 - ratio_);

@@ -1,3 +1,4 @@
+#include "sparsebit/core/error.h"
 #include "sparsebit/core/glob.h"
 #include "sparsebit/fx/resolve.h"
 #include "sparsebit/quant/placement/placement.h"
@@ -61,8 +62,24 @@ class VirtualPlacement {
     const bool is_constant =
         weight.is_tensor() || (weight.is_node() && weight.node().op() == fx::Opcode::GetAttr);
     if (!is_constant) return decide_float(node, "its weight is computed");
-    placement_.weights.push_back({&node, known.weight, known.weight_axis,
-                                  config_.of_layer(Target::Weight, names_of(node), &used_)});
+    const TensorConfig config = config_.of_layer(Target::Weight, names_of(node), &used_);
+    const at::Tensor* tensor =
+        weight.is_tensor() ? &weight.tensor() : module_.find_tensor(weight.node().target());
+    if (tensor) check_groups(node, *tensor, known, config);
+    placement_.weights.push_back({&node, known.weight, known.weight_axis, config});
+  }
+
+  static void check_groups(const Node& node, const at::Tensor& weight, const QuantOperator& known,
+                           const TensorConfig& config) {
+    const int64_t size = config.quantizer.group_size;
+    if (size == 0 || config.quantizer.disable) return;
+    const char* advice = "; W.SPECIFIC gives single layers another GROUP_SIZE, 0 for none";
+    SPARSEBIT_CHECK(known.weight_axis == 0 && weight.dim() > 1, InvalidArgument, "layer '",
+                    node.name(), "': weights ", weight.sizes(), " with output channels on axis ",
+                    known.weight_axis, " have no groups", advice);
+    SPARSEBIT_CHECK(weight.size(1) % size == 0, InvalidArgument, "layer '", node.name(),
+                    "': GROUP_SIZE ", size, " does not divide its ", weight.size(1), " inputs",
+                    advice);
   }
 
   void place_inputs(Node& node, const fx::OperatorCall& call, const QuantOperator& known) {
@@ -74,25 +91,26 @@ class VirtualPlacement {
       if (is_new && may_be_floats(value.node())) values.push_back(&value.node());
     }
     if (values.empty()) return;
+    if (fx::mutates_input(node, module_)) return decide_float(node, "it writes to its input");
     if (const std::string reason = reason_for_float(call, known, values); !reason.empty())
       return decide_float(node, reason);
     TensorConfig config = config_.of_layer(Target::Feature, names_of(node), &used_);
-    if (call.op->name == "interpolate") config.quantizer.bits = 8;  // as the ancestor does
+    if (known.bits > 0) config.quantizer.bits = known.bits;
     for (Node* value : values) placement_.features.push_back({value, &node, config});
   }
 
   /// Why the inputs stay float; empty when they do not.
   std::string reason_for_float(const fx::OperatorCall& call, const QuantOperator& known,
                                const std::vector<Node*>& values) const {
-    const std::string& name = call.op->name;
     if (known.joins && values.size() < 2) return "only one of its operands is a feature";
-    if (name == "add" && !config_.quantize_add) return "A.QADD.ENABLE_QUANT is off";
-    if (name == "interpolate" && call.args["mode"].is_string() &&
+    if (known.only_if_asked && !config_.quantize_add) return "A.QADD.ENABLE_QUANT is off";
+    if (call.op->name == "interpolate" && call.args["mode"].is_string() &&
         call.args["mode"].string() == "nearest")
       return "copies of numbers are what the numbers are";
-    if (!config_.schedule.disable_unnecessary_quant || known.joins) return "";
     const fx::Spelling* before = fx::find_spelling(*values.front(), module_);
-    if (!before || !run_as_one(before->op->name, name)) return "";
+    if (!before || !config_.schedule.disable_unnecessary_quant) return "";
+    const auto& partners = known.runs_with;
+    if (std::find(partners.begin(), partners.end(), before->op->name) == partners.end()) return "";
     const bool is_plain_sum = before->op->name != "add" || values.front()->inputs().size() == 2;
     return is_plain_sum ? "it runs as one with '" + values.front()->name() + "'" : "";
   }

@@ -5,40 +5,65 @@
 namespace sparsebit::quant {
 namespace {
 
+/// Sees tanh(x), and gives the range of tanh(x) / max|tanh(x)|.
+class SqueezedObserver : public Observer {
+ public:
+  SqueezedObserver(const QuantSpec& spec, const ObserverConfig& config)
+      : Observer(spec), inner_(make_observer(spec, config)) {}
+
+  bool depends_on_order() const override { return inner_->depends_on_order(); }
+  at::Tensor largest() const { return largest_.clamp_min(kLeastScale); }
+
+ private:
+  void add(const at::Tensor& x) override {
+    const at::Tensor squeezed = at::tanh(x);
+    inner_->observe(squeezed);
+    largest_ = at::maximum(largest_, squeezed.abs().max());
+  }
+  void add_seen_by(const Observer& other) override {
+    const auto& seen = static_cast<const SqueezedObserver&>(other);
+    inner_->merge(*seen.inner_);
+    largest_ = at::maximum(largest_, seen.largest_);
+  }
+  /// Ranges grow with what they are ranges of, so it is enough to divide in the end.
+  ValueRange found() const override {
+    const ValueRange range = inner_->range();
+    return {range.low / largest(), range.high / largest()};
+  }
+
+  std::unique_ptr<Observer> inner_;
+  at::Tensor largest_ = at::zeros({});
+};
+
+std::unique_ptr<Observer> make_squeezed_observer(const QuantSpec& spec,
+                                                 const ObserverConfig& config) {
+  return std::make_unique<SqueezedObserver>(spec, config);
+}
+
 /// Quantizes tanh(x) / max|tanh(x)|, which is between -1 and 1 whatever x is. Of weights the
 /// largest is looked up each time, since they change; of features it is what calibration saw, so
 /// that a sample's result does not depend on its batch.
 class DoReFa : public CloneableQuantizer<DoReFa> {
  public:
   DoReFa(const QuantSpec& spec, const TensorConfig& config)
-      : CloneableQuantizer("quant.DoReFa", spec, config) {
-    add_buffer("largest", at::zeros({}));
+      : CloneableQuantizer("quant.DoReFa", spec, config, make_squeezed_observer) {
+    add_buffer("largest", at::ones({}));
   }
 
  private:
-  at::Tensor seen_as(const at::Tensor& x) override {
-    const at::Tensor squeezed = at::tanh(x);
-    const at::Tensor most = squeezed.numel() > 0 ? squeezed.abs().max() : at::zeros({});
-    add_buffer("largest", at::maximum(*find_tensor("largest"), most.to(at::kFloat)));
-    return squeezed;
-  }
-
-  /// Ranges grow with what they are ranges of, so it is enough to divide in the end.
   QParams find_qparams() override {
-    const ValueRange range = observer().range();
-    const at::Tensor divisor = largest();
-    return qparams_from_range(range.low / divisor, range.high / divisor, spec());
+    const QParams found = observer().qparams();
+    add_buffer("largest", static_cast<SqueezedObserver&>(observer()).largest());
+    return found;
   }
 
   at::Tensor simulate(const at::Tensor& x) override {
     const at::Tensor squeezed = at::tanh(x);
     const at::Tensor divisor = spec().target == Target::Weight
                                    ? squeezed.detach().abs().max().clamp_min(kLeastScale)
-                                   : largest();
+                                   : find_tensor("largest")->to(x.scalar_type());
     return fake_quant(squeezed / divisor, qparams(), spec());
   }
-
-  at::Tensor largest() const { return find_tensor("largest")->clamp_min(kLeastScale); }
 };
 
 }  // namespace

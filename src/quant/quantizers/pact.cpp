@@ -17,10 +17,13 @@ class Pact : public CloneableQuantizer<Pact> {
   QParams qparams() const override { return qparams_of_limit(); }
 
  private:
-  QParams find_qparams() override { return qparams_of_limit(); }
+  QParams find_qparams() override {
+    observer().range();  // throws when nothing was seen
+    return qparams_of_limit();
+  }
 
   at::Tensor simulate(const at::Tensor& x) override {
-    const at::Tensor alpha = *find_tensor("alpha");
+    const at::Tensor alpha = find_tensor("alpha")->squeeze(0).to(x.scalar_type());
     const at::Tensor zero = at::zeros_like(alpha);
     const at::Tensor cut = at::maximum(at::minimum(x, alpha), is_signed() ? -alpha : zero);
     // Rounding has the gradient of nothing, also at the limit, where it would be clamped.

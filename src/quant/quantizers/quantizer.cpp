@@ -49,8 +49,8 @@ void Quantizer::switch_off(std::string why) {
   if (!is_off_for_good()) why_off_ = std::move(why);
 }
 
-void Quantizer::observe(const at::Tensor& x, Observer& into) {
-  if (!is_off_for_good()) into.observe(seen_as(x.detach()));
+void Quantizer::observe(const at::Tensor& x, Observer& into) const {
+  if (!is_off_for_good()) into.observe(x.detach());
 }
 
 void Quantizer::merge(const Observer& seen) {
@@ -80,6 +80,7 @@ void Quantizer::restore(const State& state) {
 /// A buffer becomes a parameter when it is to be trained.
 void Quantizer::store(const std::string& name, const at::Tensor& tensor, bool trained) {
   std::unordered_set<std::string> others;
+  for (const auto& child : children()) others.insert(child.key());
   for (const fx::NamedTensors* tensors : {&own_parameters(), &own_buffers()}) {
     for (const auto& item : *tensors) {
       if (item.key() != name) others.insert(item.key());

@@ -1,14 +1,28 @@
 #pragma once
 
 #include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <cmath>
 
 namespace sparsebit::quant {
 
+class ScaledGradient : public torch::autograd::Function<ScaledGradient> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
+                            double factor) {
+    context->saved_data["factor"] = factor;
+    return x.clone();
+  }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 const torch::autograd::variable_list& dy) {
+    return {dy[0] * context->saved_data["factor"].toDouble(), at::Tensor()};
+  }
+};
+
 /// The same number, of which training sees a gradient `factor` times as large.
 inline at::Tensor with_gradient_times(const at::Tensor& x, double factor) {
-  return (x - x * factor).detach() + x * factor;
+  return x.requires_grad() ? ScaledGradient::apply(x, factor) : x;
 }
 
 /// 1 / sqrt(N * qmax), N numbers to a scale: what LSQ gives its scales of their gradients.

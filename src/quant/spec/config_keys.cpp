@@ -125,34 +125,36 @@ void set_tensor_key(TensorConfig& config, Target target, const std::string& key,
 }
 
 void check_tensor_config(const TensorConfig& config, Target target, Backend backend,
-                         const std::string& where) {
-  const char* side = target == Target::Weight ? "W" : "A";
-  const auto fail = [&](const std::string& text) {
-    throw Error(ErrorKind::InvalidArgument, where + ": " + text);
+                         const PlaceOfKey& place) {
+  const auto check = [&](bool fine, const char* key, const std::string& text) {
+    SPARSEBIT_CHECK(fine, InvalidArgument, place(key), ": ", text);
   };
-  if (!config.scheme) fail(c10::str(side, ".QSCHEME is missing"));
-  if (config.quantizer.bits == 0) fail(c10::str(side, ".QUANTIZER.BIT is missing"));
+  check(config.scheme.has_value(), "", "QSCHEME is missing");
+  check(config.quantizer.bits > 0, "", "QUANTIZER.BIT is missing");
   const std::string& type = config.quantizer.type;
+  const bool weights = target == Target::Weight;
   const bool per_channel = config.scheme->granularity == Granularity::PerChannel;
   const bool symmetric = config.scheme->symmetry == Symmetry::Symmetric;
-  if (target == Target::Feature && type == "adaround") fail("adaround is for weights only");
-  if (target == Target::Weight && type == "pact") fail("pact is for features only");
-  if (type == "pact" && per_channel) fail("pact has one scale per tensor: QSCHEME per-tensor-...");
-  if (type == "lsq+" && per_channel && !symmetric) fail("lsq+ per channel has to be symmetric");
-  if (type == "lsq+" && !per_channel && symmetric) fail("lsq+ per tensor has to be affine");
-  if (target == Target::Weight && config.observer.type == "moving_average")
-    fail("moving_average is for features only");
-  if (config.quantizer.group_size > 0 && !per_channel)
-    fail("GROUP_SIZE needs QSCHEME per-channel-...");
-  if (config.quantizer.restricted && !symmetric) fail("RESTRICTED needs a symmetric QSCHEME");
-  if (backend != Backend::Virtual && config.quantizer.bits != 8 && !config.quantizer.disable)
-    fail(c10::str("BACKEND ", to_string(backend), " runs 8 bits, not ", config.quantizer.bits));
-  if (backend != Backend::TensorRt) return;
-  const QuantScheme needed = {
-      target == Target::Weight ? Granularity::PerChannel : Granularity::PerTensor,
-      Symmetry::Symmetric};
-  if (*config.scheme != needed)
-    fail(c10::str("BACKEND tensorrt needs ", side, ".QSCHEME ", to_string(needed)));
+  const char *of_type = "QUANTIZER.TYPE", *of_scheme = "QSCHEME";
+  check(weights || type != "adaround", of_type, "adaround is for weights only");
+  check(!weights || type != "pact", of_type, "pact is for features only");
+  check(type != "pact" || !per_channel, of_type,
+        "pact has one scale per tensor: QSCHEME per-tensor-...");
+  check(type != "lsq+" || per_channel == symmetric, of_type,
+        per_channel ? "lsq+ per channel has to be symmetric" : "lsq+ per tensor has to be affine");
+  check(!weights || config.observer.type != "moving_average", "OBSERVER.TYPE",
+        "moving_average is for features only");
+  check(config.quantizer.group_size == 0 || per_channel, "QUANTIZER.GROUP_SIZE",
+        "GROUP_SIZE needs QSCHEME per-channel-...");
+  check(!config.quantizer.restricted || symmetric, "QUANTIZER.RESTRICTED",
+        "RESTRICTED needs a symmetric QSCHEME");
+  check(backend == Backend::Virtual || config.quantizer.bits == 8 || config.quantizer.disable,
+        "QUANTIZER.BIT",
+        c10::str("BACKEND ", to_string(backend), " runs 8 bits, not ", config.quantizer.bits));
+  const QuantScheme needed = {weights ? Granularity::PerChannel : Granularity::PerTensor,
+                              Symmetry::Symmetric};
+  check(backend != Backend::TensorRt || *config.scheme == needed, of_scheme,
+        "BACKEND tensorrt needs " + to_string(needed));
 }
 
 }  // namespace sparsebit::quant

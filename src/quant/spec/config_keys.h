@@ -23,8 +23,11 @@ const std::vector<TensorKey>& tensor_keys();
 /// Sets one key of `W` or `A`, whatever its case. Throws InvalidArgument with near keys for others.
 void set_tensor_key(TensorConfig& config, Target target, const std::string& key, const Yaml& value);
 
-/// Throws InvalidArgument when settings do not go together. `where` is for the message.
+/// Where a key stands, for messages; "" asks for the place of them all.
+using PlaceOfKey = std::function<std::string(const std::string& key)>;
+
+/// Throws InvalidArgument, saying where, for settings that are missing or do not go together.
 void check_tensor_config(const TensorConfig& config, Target target, Backend backend,
-                         const std::string& where);
+                         const PlaceOfKey& place);
 
 }  // namespace sparsebit::quant

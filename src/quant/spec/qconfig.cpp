@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 namespace sparsebit::quant {
 namespace {
@@ -38,6 +39,15 @@ Backend backend_of(const Yaml& value) {
                                    const std::vector<std::string>& known) {
   throw Error(ErrorKind::InvalidArgument, c10::str(value.where(), ": there is no key '", key, "'",
                                                    did_you_mean(upper_case(key), known)));
+}
+
+/// Where each key stands.
+using Places = std::map<std::string, std::string>;
+
+/// Letters of keys may be large or small, so two of them may be one.
+void note(Places& places, const std::string& key, const Yaml& value) {
+  SPARSEBIT_CHECK(places.emplace(key, value.where()).second, InvalidArgument, value.where(), ": '",
+                  key, "' is told twice");
 }
 
 /// ["QUANTIZER.BIT", 4, "OBSERVER.TYPE", "mse"]
@@ -69,13 +79,20 @@ Specific read_specific(const Yaml& value, Target target) {
 /// Reads `W` or `A`, whose keys are maps of maps.
 class TensorReader {
  public:
-  TensorReader(Target target, TensorConfig& config, Specific& specific, bool* quantize_add)
-      : target_(target), config_(config), specific_(specific), quantize_add_(quantize_add) {}
+  /// @param places  where each key stands: "W.QUANTIZER.BIT" -> "q.yaml:4: W.QUANTIZER.BIT"
+  TensorReader(Target target, TensorConfig& config, Specific& specific, bool* quantize_add,
+               Places& places)
+      : target_(target),
+        config_(config),
+        specific_(specific),
+        quantize_add_(quantize_add),
+        places_(places) {}
 
   void read(const Yaml& map, const std::string& prefix = "") {
     if (map.is_null()) return;
     for (const auto& [name, value] : map.entries()) {
       const std::string key = prefix + upper_case(name);
+      note(places_, (target_ == Target::Weight ? "W." : "A.") + key, value);
       if (key == "SPECIFIC") {
         specific_ = read_specific(value, target_);
       } else if (key == "QADD.ENABLE_QUANT" && quantize_add_) {
@@ -99,6 +116,7 @@ class TensorReader {
   TensorConfig& config_;
   Specific& specific_;
   bool* quantize_add_;  // null for weights
+  Places& places_;
 };
 
 QuantSchedule read_schedule(const Yaml& map) {
@@ -106,8 +124,10 @@ QuantSchedule read_schedule(const Yaml& map) {
   if (map.is_null()) return schedule;
   std::vector<std::string> known = {"FUSE_BN", "BN_TUNING", "DISABLE_UNNECESSARY_QUANT"};
   for (const std::string& pass : passes::passes().names()) known.push_back(upper_case(pass));
+  Places places;
   for (const auto& [name, value] : map.entries()) {
     const std::string key = upper_case(name);
+    note(places, key, value);
     if (key == "FUSE_BN") {
       schedule.fuse_bn = value.to_bool();
     } else if (key == "BN_TUNING") {
@@ -130,14 +150,16 @@ std::string device_of(const Yaml& value) {
   return device;
 }
 
+/// A rule may need what rules before it set, so only its first element can be checked alone.
 void check_rules(const QConfig& config, Target target) {
   const bool weights = target == Target::Weight;
-  for (const auto& element : weights ? config.weight_specific : config.feature_specific) {
-    for (const SpecificRule& rule : element) {
-      TensorConfig alone = weights ? config.weight : config.feature;
-      for (const auto& [key, value] : rule.settings) set_tensor_key(alone, target, key, value);
-      check_tensor_config(alone, target, config.backend, rule.where);
-    }
+  const Specific& specific = weights ? config.weight_specific : config.feature_specific;
+  if (specific.empty()) return;
+  for (const SpecificRule& rule : specific.front()) {
+    TensorConfig alone = weights ? config.weight : config.feature;
+    for (const auto& [key, value] : rule.settings) set_tensor_key(alone, target, key, value);
+    check_tensor_config(alone, target, config.backend,
+                        [&](const std::string&) { return rule.where; });
   }
 }
 
@@ -165,7 +187,7 @@ TensorConfig QConfig::of_layer(Target target, const LayerNames& layer,
     where = rule->where + ": layer '" + layer.name + "'";
     if (used) used->push_back(&*rule);
   }
-  check_tensor_config(config, target, backend, where);
+  check_tensor_config(config, target, backend, [&](const std::string&) { return where; });
   return config;
 }
 
@@ -175,8 +197,10 @@ QConfig parse_qconfig(const Yaml& document) {
                                           "SCHEDULE", "W",      "A"};
   SPARSEBIT_CHECK(document.is_map(), InvalidArgument, document.where(),
                   ": expected a config (W: ..., A: ...), found ", document.describe());
+  Places places;
   for (const auto& [name, value] : document.entries()) {
     const std::string key = upper_case(name);
+    note(places, key, value);
     if (key == "BACKEND") {
       config.backend = backend_of(value);
     } else if (key == "DEVICE") {
@@ -186,19 +210,29 @@ QConfig parse_qconfig(const Yaml& document) {
     } else if (key == "SCHEDULE") {
       config.schedule = read_schedule(value);
     } else if (key == "W") {
-      TensorReader(Target::Weight, config.weight, config.weight_specific, nullptr).read(value);
+      TensorReader(Target::Weight, config.weight, config.weight_specific, nullptr, places)
+          .read(value);
     } else if (key == "A") {
-      TensorReader(Target::Feature, config.feature, config.feature_specific, &config.quantize_add)
+      TensorReader(Target::Feature, config.feature, config.feature_specific, &config.quantize_add,
+                   places)
           .read(value);
     } else {
       fail_unknown_key(value, name, known);
     }
   }
-  check_tensor_config(config.weight, Target::Weight, config.backend, document.where());
-  check_tensor_config(config.feature, Target::Feature, config.backend, document.where());
+  places.emplace("W", document.where() + ": W");  // if it is not there at all
+  places.emplace("A", document.where() + ": A");
+  const auto place_in = [&](const std::string& side) {
+    return [&places, side](const std::string& key) {
+      const auto it = places.find(side + "." + key);
+      return it == places.end() ? places.at(side) : it->second;
+    };
+  };
+  check_tensor_config(config.weight, Target::Weight, config.backend, place_in("W"));
+  check_tensor_config(config.feature, Target::Feature, config.backend, place_in("A"));
   const bool per_channel = config.weight.scheme->granularity == Granularity::PerChannel;
-  SPARSEBIT_CHECK(!config.schedule.bn_tuning || per_channel, InvalidArgument, document.where(),
-                  ": SCHEDULE.BN_TUNING needs W.QSCHEME per-channel-...");
+  SPARSEBIT_CHECK(!config.schedule.bn_tuning || per_channel, InvalidArgument, places["SCHEDULE"],
+                  ": BN_TUNING needs W.QSCHEME per-channel-...");
   check_rules(config, Target::Weight);
   check_rules(config, Target::Feature);
   return config;

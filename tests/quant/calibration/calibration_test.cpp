@@ -68,6 +68,30 @@ TEST(Calibration, ThreadsChangeNoBit) {
   at::set_num_threads(before);
 }
 
+/// Quantizers that have more than scales must not mix up what threads see.
+TEST(Calibration, ThreadsChangeNoBitOfAnyQuantizer) {
+  const zoo::Example example = zoo::make("resnet20");
+  const at::Tensor images = at::randn({40, 3, 32, 32});
+  const int before = at::get_num_threads();
+  for (const char* type : {"dorefa", "lsq", "lsq+", "pact"}) {
+    SCOPED_TRACE(type);
+    QConfig config = config_of("minmax");
+    config.feature.quantizer.type = type;
+    std::vector<std::vector<at::Tensor>> states;
+    for (const int threads : {1, 4}) {
+      at::set_num_threads(threads);
+      QuantModel model(*example.model, config, {images.narrow(0, 0, 1)});
+      model.prepare_calibration();
+      model.forward({images});
+      model.calc_qparams();
+      std::vector<at::Tensor>& state = states.emplace_back();
+      for (const auto& item : model.module().state_dict()) state.push_back(item->detach());
+    }
+    EXPECT_TRUE(equal(states[0], states[1]));
+  }
+  at::set_num_threads(before);
+}
+
 TEST(Calibration, ResultsOfABatchComeInItsOrder) {
   const zoo::Example example = zoo::make("resnet20");
   const at::Tensor images = at::randn({9, 3, 32, 32});
@@ -189,6 +213,50 @@ TEST(Calibration, InSequenceWritesInPlaceAreSeen) {
   }
 }
 
+/// The sample that is kept is what was given, also when the model writes to its input.
+class WritesInput : public nn::Module {
+ public:
+  WritesInput() : Module("WritesInput", "x") {
+    add_module("fc", nn::Linear(6, 3));
+    add_module("act", nn::ReLU({{"inplace", true}}));
+  }
+  nn::Value forward(const nn::Args& in) override {
+    const nn::Value y = call("fc", in["x"]);
+    return y + call("fc", call("act", in["x"]));
+  }
+};
+
+TEST(Calibration, InputsThatAreWrittenAreCopied) {
+  WritesInput writer;
+  const at::Tensor x = at::randn({4, 6}), copy = x.clone();
+  std::vector<at::Tensor> scales;
+  for (const bool in_sequence : {false, true}) {
+    QuantModel model(writer, config_of("minmax"), {x.clone()});
+    model.prepare_calibration({.keep_samples = in_sequence});
+    model.forward({x});
+    EXPECT_TRUE(at::equal(x, copy));
+    model.calc_qparams({.asym = in_sequence, .quantized_ranges = in_sequence});
+    scales.push_back(model.layer("fc").input_quantizers().front()->qparams().scale.clone());
+  }
+  EXPECT_TRUE(at::equal(scales[0], scales[1]));
+}
+
+TEST(Calibration, AFailureInSequenceLeavesEverythingOff) {
+  const zoo::Example example = zoo::make("resnet20");
+  QuantModel model(*example.model, config_of("minmax"), example.inputs);
+  model.prepare_calibration({.keep_samples = true});
+  model.forward({at::randn({1, 3, 32, 32})});
+  {
+    const at::NoGradGuard no_gradients;
+    model.module().find_tensor("layer2.0.conv1.weight")->view(-1)[0] =
+        std::numeric_limits<float>::quiet_NaN();
+  }
+  EXPECT_THAT(
+      [&] { model.calc_qparams({.asym = true, .w_quant = true, .quantized_ranges = true}); },
+      ThrowsMessage<Error>(HasSubstr("layer2.0.conv1.weight")));
+  for (const QuantPoint& point : model.points()) EXPECT_FALSE(point.quantizer->is_enabled());
+}
+
 // --- batch norms --------------------------------------------------------------------------------
 
 /// Convolution, norm, activation and linear layer with a norm.
@@ -299,6 +367,33 @@ TEST(BatchNormTuning, WhatCannotBeFoldedStaysAndIsTold) {
   QuantModel other = calibrated_with_norms(*network, x, one_scale);
   EXPECT_EQ(other.batchnorm_tuning([&] { other.forward({x}); }).at(0).reason,
             "its layer's weight has one scale for all channels");
+}
+
+/// Whose norm is over tokens, not over the layer's outputs; and a table that has no bias.
+class NormedTokens : public nn::Module {
+ public:
+  NormedTokens() : Module("NormedTokens", "x, i") {
+    add_module("fc", nn::Linear(4, 6));
+    add_module("bn", nn::BatchNorm1d(6));
+    add_module("table", nn::Embedding(9, 6));
+    add_module("bn2", nn::BatchNorm1d(6));
+  }
+  nn::Value forward(const nn::Args& in) override {
+    return call("bn", call("fc", in["x"])) + call("bn2", call("table", in["i"]));
+  }
+};
+
+TEST(BatchNormTuning, OnlyNormsOfTheLayersChannelsAreFolded) {
+  NormedTokens network;
+  const at::Tensor x = at::randn({16, 6, 4}), i = at::randint(0, 9, {16, 6});
+  QuantModel model(network, tuning_config(), {x, i});
+  model.prepare_calibration();
+  model.forward({x, i});
+  model.calc_qparams();
+  const auto left = model.batchnorm_tuning([&] { model.forward({x, i}); });
+  ASSERT_EQ(left.size(), 2u);
+  for (const FloatDecision& decision : left)
+    EXPECT_EQ(decision.reason, "it does not normalize the channels of the layer before it");
 }
 
 /// -8 becomes 7, which is as far from the weight, half a step beyond the last integer.

@@ -288,6 +288,51 @@ TEST(Observers, DegenerateTensorsHaveAScale) {
   }
 }
 
+/// Numbers that are all the same are kept, whatever the observer makes of distributions.
+TEST(Observers, ConstantsStayWhatTheyAre) {
+  for (const std::string& type : kTypes) {
+    SCOPED_TRACE(type);
+    const QuantSpec channels = spec_for(Target::Weight, Granularity::PerChannel);
+    const auto weights = make_observer(channels, {.type = type});
+    const at::Tensor single = at::tensor({-2.f, 0.5f, 3.f, 7.f}).view({4, 1, 1, 1});
+    weights->observe(single);
+    EXPECT_TRUE(at::allclose(fake_quant(single, weights->qparams(), channels), single, 0.02, 0));
+    const QuantSpec affine = spec_for(Target::Feature, Granularity::PerTensor, Symmetry::Affine);
+    const auto features = make_observer(affine, {.type = type});
+    features->observe(at::full({2, 8}, 5.f));
+    EXPECT_NEAR(number(features->range().high), 5, 0.05);
+  }
+}
+
+/// -0 is no negative number.
+TEST(Observers, MinusZeroIsZero) {
+  const at::Tensor x = -at::relu(at::randn({8, 4000}));
+  for (const char* type : {"percentile", "mse", "kl_histogram"}) {
+    SCOPED_TRACE(type);
+    const auto low = [&](Target target) {
+      const QuantSpec spec = spec_for(target, Granularity::PerTensor, Symmetry::Affine);
+      return number(range_of_all(type, spec, {x}).low);
+    };
+    EXPECT_NEAR(low(Target::Feature), low(Target::Weight), -0.01 * low(Target::Weight));
+  }
+}
+
+TEST(Observers, ABatchThatIsRefusedLeavesNothingBehind) {
+  for (const Granularity granularity : {Granularity::PerTensor, Granularity::PerChannel}) {
+    for (const std::string& type : kTypes) {
+      SCOPED_TRACE(type);
+      const QuantSpec spec = spec_for(Target::Feature, granularity);
+      const at::Tensor good = at::randn({2, 3, 9000});
+      at::Tensor bad = at::randn({2, 3, 9000}) * 100;
+      bad.view(-1)[50000] = std::numeric_limits<float>::infinity();
+      const auto observer = make_observer(spec, {.type = type});
+      EXPECT_THROW(observer->observe(bad), Error);
+      observer->observe(good);
+      EXPECT_TRUE(at::equal(observer->range().high, range_of_all(type, spec, {good}).high));
+    }
+  }
+}
+
 TEST(Observers, WhatHasNoRangeIsAnError) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const std::string& type : kTypes) {

@@ -139,6 +139,37 @@ TEST(DoReFa, FeaturesHaveAFixedDivisor) {
     EXPECT_TRUE(at::equal(call(*quantizer, x.narrow(0, i, 1)), all.narrow(0, i, 1)));
 }
 
+TEST(DoReFa, CalibratingAgainStartsAnew) {
+  const QuantSpec spec = spec_of(Target::Feature, "per-tensor-affine");
+  const QuantizerPtr quantizer = calibrated("dorefa", spec, at::full({4}, 3.f));
+  EXPECT_THROW(quantizer->observe(at::full({4}, std::nanf(""))), Error);
+  quantizer->observe(at::tensor({0.f, 0.1f}));
+  quantizer->calibrate();
+  EXPECT_NEAR(quantizer->qparams().scale.item<double>() * 255, 1, 1e-5);
+}
+
+TEST(Pact, KeepsShapeAndTypeAndNeedsData) {
+  const QuantSpec spec = spec_of(Target::Feature, "per-tensor-affine");
+  const QuantizerPtr quantizer = make("pact", spec);
+  EXPECT_THAT([&] { quantizer->calibrate(); }, ThrowsMessage<Error>(HasSubstr("no data was seen")));
+  quantizer->observe(at::rand({4}));
+  quantizer->calibrate();
+  quantizer->set_enabled(true);
+  EXPECT_EQ(call(*quantizer, at::full({}, 0.5f)).dim(), 0);
+  EXPECT_EQ(call(*quantizer, at::rand({4}).to(at::kHalf)).scalar_type(), at::kHalf);
+}
+
+/// Forward it is the scale itself, so that a sample's result does not depend on its batch.
+TEST(Lsq, ResultsDoNotDependOnTheBatch) {
+  const QuantSpec spec = spec_of(Target::Feature, "per-tensor-affine", 4);
+  for (int i = 0; i < 50; ++i) {
+    const at::Tensor x = at::rand({8, 30});
+    const QuantizerPtr quantizer = calibrated("lsq", spec, x);
+    EXPECT_TRUE(at::equal(call(*quantizer, x)[0], call(*quantizer, x.narrow(0, 0, 1))[0]));
+    EXPECT_TRUE(at::equal(call(*quantizer, x), fake_quant(x, quantizer->qparams(), spec)));
+  }
+}
+
 TEST(Lsq, StartsAtTheMeanMagnitude) {
   const at::Tensor x = at::randn({3, 40});
   const QuantizerPtr per_channel =

@@ -116,8 +116,8 @@ TEST(QConfig, ErrorsNameLineKeyAndWhatWouldBeRight) {
       {"    BITS: 8",
        "q.yaml:7: W.QUANTIZER.BITS: there is no key 'QUANTIZER.BITS' for weights; did you mean "
        "'QUANTIZER.BIT'"},
-      {"    TYPE: pact", "q.yaml:2: pact is for features only"},
-      {"BACKEND: tensorrt", "q.yaml:2: BACKEND tensorrt needs A.QSCHEME per-tensor-symmetric"},
+      {"    TYPE: pact", "q.yaml:6: W.QUANTIZER.TYPE: pact is for features only"},
+      {"BACKEND: tensorrt", "q.yaml:9: A.QSCHEME: BACKEND tensorrt needs per-tensor-symmetric"},
   };
   for (const auto& [line, message] : cases) {
     std::string text = kSmall;
@@ -131,9 +131,33 @@ TEST(QConfig, ErrorsNameLineKeyAndWhatWouldBeRight) {
 
 TEST(QConfig, WhatIsMandatory) {
   EXPECT_EQ(error_of("W: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}\n"),
-            "q.yaml:1: A.QSCHEME is missing");
-  EXPECT_EQ(error_of("W: {QSCHEME: per-tensor-affine}\n"), "q.yaml:1: W.QUANTIZER.BIT is missing");
+            "q.yaml:1: A: QSCHEME is missing");
+  EXPECT_EQ(error_of("W: {QSCHEME: per-tensor-affine}\n"), "q.yaml:1: W: QUANTIZER.BIT is missing");
   EXPECT_THAT(error_of(""), HasSubstr("expected a config (W: ..., A: ...), found nothing"));
+}
+
+TEST(QConfig, KeysThatDifferInCaseOnlyAreOne) {
+  EXPECT_EQ(error_of("W: {QSCHEME: per-channel-symmetric, qscheme: per-tensor-affine}\n"),
+            "q.yaml:1: W.qscheme: 'W.QSCHEME' is told twice");
+  EXPECT_EQ(error_of("Backend: virtual\nBACKEND: virtual\n"),
+            "q.yaml:2: BACKEND: 'BACKEND' is told twice");
+}
+
+/// The second element needs what the first one set.
+TEST(QConfig, RulesMayBuildOnEachOther) {
+  const QConfig config = parse_qconfig(parse_yaml(R"(
+W:
+  QSCHEME: per-tensor-symmetric
+  QUANTIZER: {BIT: 8}
+  SPECIFIC:
+    - "*": ["QSCHEME", "per-channel-symmetric"]
+    - "conv1": ["QUANTIZER.GROUP_SIZE", 4]
+A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}
+)",
+                                                  "q.yaml"));
+  const TensorConfig conv1 = config.of_layer(Target::Weight, {.path = "conv1", .name = "conv1"});
+  EXPECT_EQ(conv1.quantizer.group_size, 4);
+  EXPECT_EQ(conv1.scheme->granularity, Granularity::PerChannel);
 }
 
 /// The configs of the ancestor's published results.

@@ -17,12 +17,14 @@ struct QuantOperator {
   /// Several features meet as equals (add, matmul): they are quantized only if there are at least
   /// two different ones.
   bool joins = false;
+  /// Operators that it runs as one with when it comes right behind them, so that what is between
+  /// stays float.
+  std::vector<std::string> runs_with = {};
+  bool only_if_asked = false;  ///< with `A.QADD.ENABLE_QUANT`
+  int64_t bits = 0;            ///< of its features, whatever the config says; 0 = as it says
 };
 
 /// By operator. Add your own before the first model is quantized.
 Registry<QuantOperator>& quant_operators();
-
-/// Whether `first` and then `second` run as one step, so that what is between them stays float.
-bool run_as_one(const std::string& first, const std::string& second);
 
 }  // namespace sparsebit::quant

@@ -43,7 +43,7 @@ class Quantizer : public fx::Module {
   void observe(const at::Tensor& x) { observe(x, *observer_); }
   /// For threads that look at a time: each with an observer of its own, merged in the end.
   std::unique_ptr<Observer> new_observer() const { return observe_with_(spec_, config_.observer); }
-  void observe(const at::Tensor& x, Observer& into);
+  void observe(const at::Tensor& x, Observer& into) const;
   void merge(const Observer& seen);
   /// Makes the scales of what was observed, and forgets that.
   void calibrate();
@@ -73,8 +73,6 @@ class Quantizer : public fx::Module {
  protected:
   /// The simulation itself; calibrated.
   virtual at::Tensor simulate(const at::Tensor& x) = 0;
-  /// What is observed of a value, if not the value itself.
-  virtual at::Tensor seen_as(const at::Tensor& x) { return x; }
   /// The scales that follow from what was observed.
   virtual QParams find_qparams() { return observer_->qparams(); }
   /// Whether they are trained.
