@@ -5,10 +5,12 @@ usage: SPARSEBIT_DATA=FOLDER accuracy_table.py --sparsebit build/release/bin/spa
                                                --work build/accuracy --table docs/accuracy.md
 
 Every model is calibrated with some of the images and tested on all others. Results are kept in the
-work folder as they come, so that a run that was stopped goes on where it was.
+work folder as they come, so that a run that was stopped goes on where it was, if the program is
+still the same.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import pathlib
@@ -83,7 +85,8 @@ class Measurements:
 
     def __init__(self, sparsebit, work):
         self.sparsebit, self.work = sparsebit, work
-        self.file = work / "results.json"
+        program = hashlib.sha1(pathlib.Path(sparsebit).read_bytes()).hexdigest()
+        self.file = work / f"results-{program[:12]}.json"
         self.known = json.loads(self.file.read_text()) if self.file.exists() else {}
 
     def run(self, *args):
@@ -145,8 +148,8 @@ on. These are simulations by `sparsebit eval`, not yet integer files.
 |---|---|---|---|
 {rows}
 
-4 bits everywhere, without training, is more than the depthwise layers of MobileNetV2 survive. Keep
-the first and last layers and the worst ones (`sparsebit analyze`) at 8 bits with `SPECIFIC`, or train.
+4 bits everywhere, without training, is a hard test. Keep the first and last layers and the worst
+ones (`sparsebit analyze`) at 8 bits with `SPECIFIC`, or train.
 
 The table is made by
 

@@ -70,7 +70,8 @@ void analyze(const AnalyzeOptions& options, std::ostream& out) {
   const auto model = calibrated_model(asked, data);
   const auto scope =
       options.accumulated ? quant::ErrorScope::Accumulated : quant::ErrorScope::Alone;
-  const std::vector<Row> rows = measure(*model, data.batch(0, asked.data.batch_size).inputs, scope);
+  const int64_t count = model->fixed_batch() > 0 ? model->fixed_batch() : asked.data.batch_size;
+  const std::vector<Row> rows = measure(*model, data.batch(0, count).inputs, scope);
   out << (asked.json ? as_json(rows) : as_text(rows));
 }
 

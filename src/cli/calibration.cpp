@@ -3,10 +3,12 @@
 #include "cli/model_source.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/error_context.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/progress.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -34,24 +36,30 @@ void calibrate(quant::QuantModel& model, const PreparedData& data,
                const CalibrationOptions& options) {
   Progress progress("calibrating", data.size(), shown_progress(options.common, options.json));
   model.prepare_calibration({.keep_samples = options.sequential});
-  for (int64_t start = 0; start < data.size(); start += options.data.batch_size) {
-    const at::Tensor inputs = data.batch(start, options.data.batch_size).inputs;
-    model.forward({inputs});
+  const int64_t step = data.step(model.fixed_batch());
+  for (int64_t start = 0; start < data.size(); start += step) {
+    const at::Tensor inputs = data.batch(start, step).inputs;
+    with_context([&] { model.forward({inputs}); },
+                 [&] {
+                   return fmt::format("while calibrating with samples {} to {} of the data", start,
+                                      start + inputs.size(0) - 1);
+                 });
     progress.advance(inputs.size(0));
   }
   progress.finish();
   options.sequential ? find_ranges_in_sequence(model, options) : model.calc_qparams();
 }
 
-/// Batches of a fixed size: statistics depend on it, and a file must not depend on --batch-size.
+/// Batches of about one size: statistics depend on it, and a file must not depend on --batch-size.
 void tune_batch_norms(quant::QuantModel& model, const PreparedData& data,
                       const CalibrationOptions& options) {
-  constexpr int64_t kBatch = 32;
+  const int64_t batches = (data.size() + 31) / 32;
   Progress progress("tuning batch norms", data.size(),
                     shown_progress(options.common, options.json));
   const auto left = model.batchnorm_tuning([&] {
-    for (int64_t start = 0; start < data.size(); start += kBatch) {
-      const at::Tensor inputs = data.batch(start, kBatch).inputs;
+    for (int64_t i = 0; i < batches; ++i) {  // a small last one would count as much as the others
+      const int64_t start = data.size() * i / batches, end = data.size() * (i + 1) / batches;
+      const at::Tensor inputs = data.batch(start, end - start).inputs;
       model.forward({inputs});
       progress.advance(inputs.size(0));
     }
@@ -79,12 +87,14 @@ std::unique_ptr<quant::QuantModel> calibrated_model(const CalibrationOptions& op
                                                     const PreparedData& data) {
   const quant::QConfig config = quant::parse_qconfig(std::filesystem::path(options.config));
   LoadedModel loaded = load_model(options.model, {.seed = options.common.seed});
-  const int64_t at_once = std::max<int64_t>(1, fixed_batch(*loaded.module, options.model));
-  SPARSEBIT_CHECK(!config.schedule.bn_tuning || at_once == 1, Unsupported,
-                  "batch norms cannot be tuned in a model that takes ", at_once,
+  const int64_t fixed = fixed_batch(*loaded.module, options.model);
+  SPARSEBIT_CHECK(!config.schedule.bn_tuning || fixed == 0, Unsupported,
+                  "batch norms cannot be tuned in a model that takes ", fixed,
                   " samples at once: leave its batch size open");
+  data.step(fixed);  // throws if the data is not for it
   auto model = std::make_unique<quant::QuantModel>(
-      *loaded.module, config, std::vector<fx::Value>{data.batch(0, at_once).inputs});
+      *loaded.module, config,
+      std::vector<fx::Value>{data.batch(0, std::max<int64_t>(1, fixed)).inputs});
   loaded = {};  // it was copied
   for (const std::string& pattern : model->unused_patterns()) log_warning("{}", pattern);
   calibrate(*model, data, options);

@@ -40,12 +40,24 @@ constexpr size_t kMostProblems = 5;
 /// Reading all of a large set would take as long as what the user wants to do with it.
 constexpr int64_t kMostRead = 1000;
 
+/// Throws when a sample cannot be used beside the others.
+void check_ready(const io::Sample& sample, const at::Tensor& ready, const at::Tensor& first) {
+  SPARSEBIT_CHECK(ready.sizes() == first.sizes(), InvalidArgument, "sample '", sample.name,
+                  "' has shape ", ready.sizes(), ", and the first one ", first.sizes(),
+                  "; --preprocess can resize and crop");
+  SPARSEBIT_CHECK(!ready.is_floating_point() || at::isfinite(ready).all().item<bool>(),
+                  InvalidArgument, "sample '", sample.name, "' has NaN or infinities");
+}
+
 Findings look_at(const io::Dataset& data, const io::Preprocess& preprocess) {
   Findings found;
+  at::Tensor first;
   for (int64_t i = 0; i < std::min(data.size(), kMostRead); ++i) {
     try {
       const io::Sample sample = data.get(i);
-      preprocess.apply(sample.data);
+      const at::Tensor ready = preprocess.apply(sample.data);
+      if (!first.defined()) first = ready;
+      check_ready(sample, ready, first);
       ++found.shapes[c10::str(fx::dtype_name(sample.data.scalar_type()), " ", sample.data.sizes())];
       if (sample.label) ++found.classes[*sample.label];
     } catch (const Error& e) {
@@ -70,13 +82,18 @@ std::string shapes_as_text(const Findings& found) {
   return text;
 }
 
+/// By folders, or else by what was looked at.
+size_t count_classes(const io::Dataset& data, const Findings& found) {
+  return data.classes().empty() ? found.classes.size() : data.classes().size();
+}
+
 std::string classes_as_text(const io::Dataset& data, const Findings& found) {
   if (!data.has_labels()) return "no labels\n";
   constexpr size_t kMostShown = 8;
   std::vector<std::string> names = data.classes();
   const bool more = names.size() > kMostShown;
   names.resize(std::min(names.size(), kMostShown));
-  std::string text = fmt::format("classes: {}\n", found.classes.size());
+  std::string text = fmt::format("classes: {}\n", count_classes(data, found));
   if (!names.empty()) text += fmt::format("  {}{}\n", fmt::join(names, ", "), more ? ", ..." : "");
   return text;
 }
@@ -85,6 +102,7 @@ std::string as_text(const io::Dataset& data, const Findings& found) {
   std::string text = fmt::format("{}: {} samples\n", data.describe(), data.size());
   if (data.size() > kMostRead) text += fmt::format("looked at the first {}\n", kMostRead);
   text += shapes_as_text(found) + classes_as_text(data, found);
+  for (const std::string& note : data.notes()) text += note + "\n";
   if (found.unreadable > 0) text += fmt::format("{} cannot be used:\n", found.unreadable);
   for (const std::string& problem : found.problems) text += "  " + problem + "\n";
   return text;
@@ -97,7 +115,8 @@ std::string as_json(const io::Dataset& data, const Findings& found) {
   json["looked_at"] = std::min(data.size(), kMostRead);
   json["shapes"] = found.shapes;
   json["labels"] = data.has_labels();
-  json["classes"] = found.classes.size();
+  json["classes"] = count_classes(data, found);
+  json["notes"] = data.notes();
   json["unreadable"] = found.unreadable;
   json["problems"] = found.problems;
   return json.dump(2) + "\n";

@@ -4,6 +4,7 @@
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
+#include "sparsebit/core/log.h"
 #include "sparsebit/core/random.h"
 
 #include <ATen/ATen.h>
@@ -46,7 +47,9 @@ io::Preprocess preprocess_of(const std::string& preset_or_file) {
 
 PreparedData::PreparedData(const DataOptions& options, uint64_t seed)
     : dataset_(io::open_dataset(options.data, options.labels)),
-      preprocess_(preprocess_of(options.preprocess)) {
+      preprocess_(preprocess_of(options.preprocess)),
+      batch_size_(options.batch_size) {
+  for (const std::string& note : dataset_->notes()) log_warning("{}", note);
   const int64_t all = dataset_->size();
   if (options.samples == 0 || options.samples >= all) {
     chosen_.resize(static_cast<size_t>(all));
@@ -56,6 +59,14 @@ PreparedData::PreparedData(const DataOptions& options, uint64_t seed)
   chosen_ = Random(seed).fork("samples").permutation(all);
   chosen_.resize(static_cast<size_t>(options.samples));
   std::sort(chosen_.begin(), chosen_.end());
+}
+
+int64_t PreparedData::step(int64_t fixed) const {
+  if (fixed == 0) return batch_size_;
+  SPARSEBIT_CHECK(size() % fixed == 0, InvalidArgument, "the model takes ", fixed,
+                  " samples at once, which does not divide ", size(), "; --samples ",
+                  size() / fixed * fixed, " does");
+  return fixed * std::max<int64_t>(1, batch_size_ / fixed);
 }
 
 PreparedData::Batch PreparedData::batch(int64_t start, int64_t count) const {

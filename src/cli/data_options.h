@@ -33,6 +33,10 @@ class PreparedData {
   PreparedData(const DataOptions& options, uint64_t seed);
 
   int64_t size() const { return static_cast<int64_t>(chosen_.size()); }
+  bool has_all() const { return size() == dataset_->size(); }
+  /// How many samples to read at a time for a model that takes `fixed` at once (0: any number).
+  /// Throws InvalidArgument when that does not divide their number.
+  int64_t step(int64_t fixed) const;
   bool has_labels() const { return dataset_->has_labels(); }
   const io::Dataset& dataset() const { return *dataset_; }
   const io::Preprocess& preprocess() const { return preprocess_; }
@@ -48,6 +52,7 @@ class PreparedData {
   std::unique_ptr<io::Dataset> dataset_;
   io::Preprocess preprocess_;
   std::vector<int64_t> chosen_;  // ascending
+  int64_t batch_size_;
 };
 
 /// How many samples the only input of a model takes at once; 0 when that is open. Throws

@@ -33,17 +33,17 @@ class Classifier {
   Classifier(const std::string& source, uint64_t seed) {
     if (std::filesystem::is_regular_file(source) && exports::is_quantized_file(source)) {
       quantized_ = exports::load_quantized(source);
-      quantized_->set_quant({.weights = true, .features = true});
     } else {
       loaded_ = load_model(source, {.seed = seed});
       loaded_.module->eval();
     }
-    const int64_t told = fixed_batch(module(), source);
-    if (!quantized_) batch_ = told;  // that of a quantized one is only the example it was made with
+    const int64_t told = cli::fixed_batch(module(), source);
+    // What the graph of a quantized one tells is only the example it was made with.
+    batch_ = quantized_ ? quantized_->fixed_batch() : told;
   }
 
   /// How many samples it takes at once; 0 when any number will do.
-  int64_t samples_at_once() const { return batch_; }
+  int64_t fixed_batch() const { return batch_; }
 
   at::Tensor scores(const at::Tensor& batch) {
     fx::Interpreter interpreter(module(), fx::RunMode::Inference);
@@ -69,11 +69,9 @@ struct Accuracy {
 
 Accuracy evaluate(Classifier& classifier, const PreparedData& data, const EvalOptions& options) {
   Progress progress("evaluating", data.size(), shown_progress(options.common, options.json));
-  const int64_t fixed = classifier.samples_at_once();
-  const int64_t step = fixed > 0 ? fixed : options.data.batch_size;
-  SPARSEBIT_CHECK(data.size() % std::max<int64_t>(1, fixed) == 0, InvalidArgument,
-                  "the model takes ", fixed, " samples at once, which does not divide ",
-                  data.size(), "; see --samples");
+  const int64_t fixed = classifier.fixed_batch();
+  const int64_t reading = data.step(fixed);
+  const int64_t step = fixed > 0 ? fixed : reading;
   Accuracy found;
   for (int64_t start = 0; start < data.size(); start += step) {
     const PreparedData::Batch batch = data.batch(start, step);

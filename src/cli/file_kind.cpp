@@ -50,6 +50,8 @@ bool is_text(std::string_view bytes) {
 
 FileKind kind_of_bytes(std::string_view start) {
   if (start.empty()) return {ModelFormat::None, "the file is empty"};
+  if (start.find("\"sparsebit.quantized\"") != std::string_view::npos)
+    return {ModelFormat::None, "a file of 'sparsebit quantize', which 'sparsebit eval' reads"};
   if (frontends::looks_like_torchscript(start)) return {ModelFormat::TorchScript, "TorchScript"};
   for (const Magic& magic : kMagics) {
     if (start.size() > magic.offset && start.substr(magic.offset).starts_with(magic.bytes)) {

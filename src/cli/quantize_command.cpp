@@ -1,6 +1,7 @@
 #include "cli/calibration.h"
 #include "cli/commands.h"
 
+#include "sparsebit/core/atomic_file.h"
 #include "sparsebit/export/quantized_file.h"
 #include "sparsebit/quant/quant_model.h"
 
@@ -50,13 +51,24 @@ std::string report(const QuantizeOptions& options, const quant::QuantModel& mode
   return text + fmt::format("wrote {} ({} bytes)\n", options.output, bytes);
 }
 
+/// What the file was made of, without paths, which say nothing elsewhere.
+std::string origin_of(const CalibrationOptions& asked, const PreparedData& data) {
+  nlohmann::ordered_json json;
+  json["config"] = read_file(asked.config);
+  json["preprocess"] = data.preprocess().describe();
+  json["samples"] = data.size();
+  if (!data.has_all()) json["seed"] = asked.common.seed;
+  json["sequential"] = asked.sequential;
+  return json.dump();
+}
+
 void quantize(const QuantizeOptions& options, std::ostream& out) {
   const CalibrationOptions& asked = options.calibration;
   apply(asked.common);
   const PreparedData data(asked.data, asked.common.seed);
   const auto model = calibrated_model(asked, data);
   model->set_quant({.weights = true, .features = true});
-  exports::save_quantized(*model, options.output);
+  exports::save_quantized(*model, options.output, origin_of(asked, data));
   out << report(options, *model, data.size());
 }
 

@@ -10,22 +10,34 @@ namespace sparsebit::exports {
 namespace {
 
 constexpr const char* kKey = "sparsebit.quantized";
+constexpr const char* kOrigin = "sparsebit.quantized.origin";  // sorted behind the other
+
+const std::string& metadata_of(const io::SafetensorsFile& content, const char* key,
+                               const std::filesystem::path& file) {
+  const auto it = content.metadata.find(key);
+  SPARSEBIT_CHECK(it != content.metadata.end(), InvalidModel, file.string(),
+                  ": this file has tensors, but is no quantized model");
+  return it->second;
+}
 
 }  // namespace
 
-void save_quantized(const quant::QuantModel& model, const std::filesystem::path& file) {
+void save_quantized(const quant::QuantModel& model, const std::filesystem::path& file,
+                    const std::string& origin) {
   const quant::SavedModel saved = quant::save_model(model);
-  io::save_safetensors(file, saved.tensors, {{kKey, saved.description}});
+  io::save_safetensors(file, saved.tensors, {{kKey, saved.description}, {kOrigin, origin}});
+}
+
+std::string origin_of_quantized(const std::filesystem::path& file) {
+  return metadata_of(io::load_safetensors(file), kOrigin, file);
 }
 
 std::unique_ptr<quant::QuantModel> load_quantized(const std::filesystem::path& file) {
   const io::SafetensorsFile content = io::load_safetensors(file);
-  const auto description = content.metadata.find(kKey);
-  SPARSEBIT_CHECK(description != content.metadata.end(), InvalidModel, file.string(),
-                  ": this file has tensors, but is no quantized model");
+  const std::string& description = metadata_of(content, kKey, file);
   return with_context(
       [&] {
-        return quant::restore_model({content.tensors, description->second});
+        return quant::restore_model({content.tensors, description});
       },
       [&] { return "in " + file.string(); });
 }

@@ -35,6 +35,7 @@ class ImageFolder : public Dataset {
   int64_t size() const override { return static_cast<int64_t>(files_.size()); }
   bool has_labels() const override { return !labels_.empty(); }
   std::vector<std::string> classes() const override { return classes_; }
+  std::vector<std::string> notes() const override { return notes_; }
   std::string describe() const override { return std::to_string(size()) + " image files"; }
 
   Sample get(int64_t index) const override {
@@ -61,15 +62,23 @@ class ImageFolder : public Dataset {
   void read_labels(const fs::path& file) {
     const std::map<std::string, int64_t> known = read_label_file(file);
     std::vector<fs::path> labelled;
+    std::set<std::string> used;
     for (const fs::path& image : files_) {
       auto it = known.find(image.lexically_relative(folder_).string());
       if (it == known.end()) it = known.find(image.filename().string());
       if (it == known.end()) continue;
+      used.insert(it->first);
       labelled.push_back(image);
       labels_.push_back(it->second);
     }
     SPARSEBIT_CHECK(!labelled.empty(), InvalidArgument, file.string(),
                     ": none of its lines names an image of ", folder_.string());
+    const size_t without = files_.size() - labelled.size(), unused = known.size() - used.size();
+    if (without > 0)
+      notes_.push_back(std::to_string(without) + " images have no line in " + file.string() +
+                       " and are left out");
+    if (unused > 0)
+      notes_.push_back(std::to_string(unused) + " lines of " + file.string() + " name no image");
     files_ = std::move(labelled);
   }
 
@@ -77,6 +86,7 @@ class ImageFolder : public Dataset {
   std::vector<fs::path> files_;
   std::vector<int64_t> labels_;
   std::vector<std::string> classes_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace

@@ -36,7 +36,9 @@ at::Tensor resized(const at::Tensor& image, int64_t height, int64_t width) {
   const at::Tensor batch = image.to(at::kFloat).unsqueeze(0);
   const at::Tensor result =
       at::_upsample_bilinear2d_aa(batch, {height, width}, /*align_corners=*/false);
-  return result.squeeze(0).round().clamp(0, 255);
+  const at::Tensor size = result.squeeze(0);
+  // Bytes stay bytes, as image libraries do it.
+  return image.scalar_type() == at::kByte ? size.round().clamp(0, 255).to(at::kByte) : size;
 }
 
 at::Tensor with_short_side(const at::Tensor& image, int64_t length) {
@@ -101,7 +103,10 @@ at::Tensor Preprocess::apply(const at::Tensor& sample) const {
   if (!resize.empty()) x = resized(x, resize[0], resize[1]);
   if (!crop.empty()) x = cropped(x, crop[0], crop[1]);
   if (channels == Channels::Bgr) x = x.flip(0);
-  x = x.to(at::kFloat);
+  // Numbers of tokens are to stay whole numbers; pixels are not.
+  const bool computes = scale != 1 || !mean.empty() || !std.empty();
+  const bool is_whole = x.scalar_type() == at::kLong || x.scalar_type() == at::kInt;
+  if (computes || !is_whole) x = x.to(at::kFloat);
   if (scale != 1) x = x * scale;
   if (!mean.empty()) x = x - by_channel(mean, x);
   if (!std.empty()) x = x / by_channel(std, x);

@@ -10,6 +10,7 @@
 #include <ATen/ATen.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <map>
 
 namespace sparsebit::quant {
@@ -162,19 +163,13 @@ class SavedModelWriter {
   Json points() const {
     Json list = Json::array();
     for (const QuantPoint& point : model_.points_) {
-      list.push_back({{"name", point.name},
-                      {"value", point.value},
-                      {"consumers", point.consumers},
-                      {"quantizer", path_of(*point.quantizer)}});
+      list.push_back(
+          {{"name", point.name},
+           {"value", point.value},
+           {"consumers", point.consumers},
+           {"quantizer", paths_.at(static_cast<const fx::Module*>(point.quantizer.get()))}});
     }
     return list;
-  }
-
-  std::string path_of(const Quantizer& quantizer) const {
-    for (const auto& [path, module] : module_.named_modules()) {
-      if (module == static_cast<const fx::Module*>(&quantizer)) return path;
-    }
-    return "";
   }
 
   const QuantModel& model_;
@@ -196,6 +191,8 @@ class SavedModelReader {
         fx::parse_graph(json.at("graph").get<std::string>()), json.at("type").get<std::string>());
     model_->module_ = module_;
     model_->fixed_batch_ = json.at("fixed_batch").get<int64_t>();
+    SPARSEBIT_CHECK(model_->fixed_batch_ >= 0, InvalidModel, "batches of ", model_->fixed_batch_,
+                    " samples are impossible");
     module_->set_output_names(json.at("output_names").get<std::vector<std::string>>());
     for (const Json& entry : json.at("modules")) read_module(entry);
     read_nodes(json.at("nodes"));
@@ -206,6 +203,13 @@ class SavedModelReader {
     }
     module_->eval();
     fx::lint(module_->graph(), *module_);
+    const auto& nodes = module_->graph().nodes();
+    const bool ends = std::any_of(nodes.begin(), nodes.end(), [](const fx::Node& node) {
+      return node.op() == fx::Opcode::Output;
+    });
+    SPARSEBIT_CHECK(ends, InvalidModel, "the graph has no output");
+    for (const QuantPoint& point : model_->points_)
+      with_context([&] { check_point(point); }, [&] { return point.place(); });
     return std::move(model_);
   }
 
@@ -247,17 +251,50 @@ class SavedModelReader {
   }
 
   static void restore_state(fx::Module& module, const Json& json) {
-    dynamic_cast<Quantizer&>(module).restore({json.at("on").get<bool>(),
-                                              json.at("calibrated").get<bool>(),
-                                              json.at("why_off").get<std::string>()});
+    auto* quantizer = dynamic_cast<Quantizer*>(&module);
+    SPARSEBIT_CHECK(quantizer, InvalidModel, "the model itself is no quantizer");
+    quantizer->restore({json.at("on").get<bool>(), json.at("calibrated").get<bool>(),
+                        json.at("why_off").get<std::string>()});
+  }
+
+  /// Nodes that are there, and scales that fit what they are scales of.
+  void check_point(const QuantPoint& point) const {
+    const auto is_node = [&](const std::string& name) { return module_->graph().find(name); };
+    const bool known =
+        is_node(point.name) && std::all_of(point.consumers.begin(), point.consumers.end(), is_node);
+    SPARSEBIT_CHECK(known, InvalidModel, "it names nodes that are not in the graph");
+    const QuantSpec& spec = point.quantizer->spec();
+    const auto [scale, zero_point] = std::pair(point.quantizer->find_tensor("scale"),
+                                               point.quantizer->find_tensor("zero_point"));
+    const auto axes = spec.is_per_channel() ? (spec.group_size > 0 ? 2 : 1) : 0;
+    const bool fits = !point.quantizer->is_calibrated() || scale->dim() == axes;
+    SPARSEBIT_CHECK(fits && scale->is_floating_point() && zero_point->is_floating_point() &&
+                        scale->sizes() == zero_point->sizes(),
+                    InvalidModel, "its scales ", scale->sizes(), " and zero points ",
+                    zero_point->sizes(), " do not fit ", to_string(spec.scheme));
+    if (!point.is_weight()) return;
+    const at::Tensor* weight = module_->find_tensor(point.value);
+    SPARSEBIT_CHECK(weight && weight->dim() > spec.channel_axis, InvalidModel,
+                    "there is no weight '", point.value, "' with an axis ", spec.channel_axis);
+    SPARSEBIT_CHECK(scale->dim() == 0 || scale->size(0) == weight->size(spec.channel_axis),
+                    InvalidModel, "there are scales for ", scale->size(0), " channels of a weight ",
+                    weight->sizes());
   }
 
   void read_tensors(fx::Module& module, const Json& entry) {
+    for (const fx::NamedTensors* own : {&module.own_parameters(), &module.own_buffers()}) {
+      for (const auto& item : *own) {
+        const bool told =
+            entry.at("parameters").contains(item.key()) || entry.at("buffers").contains(item.key());
+        SPARSEBIT_CHECK(told, InvalidModel, "'", item.key(), "' of '",
+                        entry.at("path").get<std::string>(), "' is missing");
+      }
+    }
     module.keep_only(names_of_children(module));
     for (const auto& [name, where] : entry.at("parameters").items())
-      module.add_parameter(name, tensor_at(where), fx::Grad::AsGiven);
+      module.add_parameter(name, tensor_at(where, module), fx::Grad::AsGiven);
     for (const auto& [name, where] : entry.at("buffers").items())
-      module.add_buffer(name, tensor_at(where));
+      module.add_buffer(name, tensor_at(where, module));
   }
 
   static std::unordered_set<std::string> names_of_children(const fx::Module& module) {
@@ -266,7 +303,9 @@ class SavedModelReader {
     return names;
   }
 
-  at::Tensor tensor_at(const Json& where) {
+  at::Tensor tensor_at(const Json& where, const fx::Module& owner) {
+    const bool optional = !dynamic_cast<const Quantizer*>(&owner);
+    SPARSEBIT_CHECK(optional || !where.is_null(), InvalidModel, "a quantizer has no tensor");
     if (where.is_null()) return {};
     const std::string path = where.at("tensor");
     const at::Tensor* tensor = saved_.tensors.find(path);
@@ -310,11 +349,20 @@ class SavedModelReader {
 SavedModel save_model(const QuantModel& model) { return SavedModelWriter(model).write(); }
 
 std::unique_ptr<QuantModel> restore_model(const SavedModel& saved) {
+  const auto fail = [](const char* what) {
+    throw Error(ErrorKind::InvalidModel, c10::str("this is no saved quantized model: ", what));
+  };
   try {
     return SavedModelReader(saved).read();
-  } catch (const nlohmann::json::exception& e) {
-    throw Error(ErrorKind::InvalidModel, c10::str("this is no saved quantized model: ", e.what()));
+  } catch (const Error& e) {
+    if (e.kind() == ErrorKind::InvalidModel) throw;
+    fail(e.what());
+  } catch (const c10::Error& e) {
+    fail(e.what_without_backtrace());
+  } catch (const std::exception& e) {
+    fail(e.what());
   }
+  return nullptr;
 }
 
 }  // namespace sparsebit::quant

@@ -1,6 +1,7 @@
 #include "cli/run_command.h"
 #include "core/temp_dir.h"
 
+#include "sparsebit/export/quantized_file.h"
 #include "sparsebit/io/npy.h"
 
 #include <ATen/ATen.h>
@@ -183,6 +184,60 @@ TEST_F(QuantizeCommand, DataSaysWhatItSees) {
   const std::string none = path("none");
   EXPECT_THAT(run_command({"data", none.c_str()}).err,
               HasSubstr("there is no such file or folder"));
+}
+
+TEST_F(QuantizeCommand, DataNamesWhatCannotBeUsed) {
+  at::Tensor numbers = at::randn({5, 3});
+  numbers[3][1] = std::numeric_limits<float>::quiet_NaN();
+  io::save_npy(path("nan.npy"), numbers);
+  const std::string nan = path("nan.npy"), data = path("data.bin"), labels = path("q.yaml");
+  const Result found = run_command({"data", nan.c_str()});
+  EXPECT_EQ(found.code, 1);
+  EXPECT_THAT(found.out, HasSubstr("1 cannot be used"));
+  EXPECT_THAT(found.out, HasSubstr("has NaN or infinities"));
+  const Result labelled = run_command({"data", data.c_str(), "--labels", labels.c_str()});
+  EXPECT_EQ(labelled.code, 1);
+  EXPECT_THAT(labelled.err, HasSubstr("this has labels of its own"));
+}
+
+/// A file fixes how many samples its model takes at once.
+TEST_F(QuantizeCommand, FixedBatches) {
+  const std::string model = path("four.onnx"), file = path("m.q"), data = path("data.bin");
+  ASSERT_EQ(
+      run_command({"convert", "zoo:resnet20", "-o", model.c_str(), "--shape", "x=4x3x32x32", "-q"})
+          .code,
+      0);
+  const auto run = [&](const char* batch, const char* samples) {
+    const std::string config = path("q.yaml");
+    return run_command({"quantize", model.c_str(), "-c", config.c_str(), "--data", data.c_str(),
+                        "--preprocess", "cifar10", "-o", file.c_str(), "-q", "--batch-size", batch,
+                        "--samples", samples});
+  };
+  const Result first = run("1", "24");
+  ASSERT_EQ(first.code, 0) << first.err;
+  const std::string bytes = bytes_of("m.q");
+  for (const char* batch : {"7", "32"}) {
+    ASSERT_EQ(run(batch, "24").code, 0);
+    EXPECT_TRUE(bytes_of("m.q") == bytes);
+  }
+  EXPECT_EQ(run_command({"eval", file.c_str(), "--data", data.c_str(), "--preprocess", "cifar10",
+                         "--samples", "8", "-q"})
+                .code,
+            0);
+  EXPECT_THAT(
+      run("7", "23").err,
+      HasSubstr("the model takes 4 samples at once, which does not divide 23; --samples 20"));
+  EXPECT_THAT(run_command({"inspect", file.c_str()}).err,
+              HasSubstr("a file of 'sparsebit quantize', which 'sparsebit eval' reads"));
+}
+
+TEST_F(QuantizeCommand, TheFileHoldsItsOrigin) {
+  ASSERT_EQ(quantize("m.q", {"--samples", "8", "--seed", "3"}).code, 0);
+  const auto origin = nlohmann::json::parse(exports::origin_of_quantized(path("m.q")));
+  EXPECT_EQ(origin["config"], kConfig);
+  EXPECT_EQ(origin["samples"], 8);
+  EXPECT_EQ(origin["seed"], 3);
+  EXPECT_THAT(origin["preprocess"].get<std::string>(), HasSubstr("mean: [0.485"));
 }
 
 TEST_F(QuantizeCommand, EvalNeedsLabels) {

@@ -93,6 +93,31 @@ TEST(SavedModel, WhatIsNotOneIsAnError) {
               ThrowsMessage<Error>(HasSubstr("impossible settings of a quantizer")));
   EXPECT_THROW(restore_model(broken("\"quantizer\":\"uniform\"", "\"quantizer\":\"other\"")),
                Error);
+  const std::vector<std::pair<std::string, std::string>> damages = {
+      {"\"fixed_batch\":0", "\"fixed_batch\":-2"},
+      {"\"name\":\"x_quantizer\",\"value\"", "\"name\":\"y_quantizer\",\"value\""},
+      {"\"consumers\":[\"conv1\"]", "\"consumers\":[\"conv9\"]"},
+      {"\"scale\":{\"tensor\":\"x_quantizer.scale\"",
+       "\"scale\":{\"tensor\":\"conv1.weight_quantizer.scale\""},
+      {"\"scale\":{\"tensor\":\"x_quantizer.scale\"", "\"skale\":{\"tensor\":\"fc.bias\""},
+      {"\"scale\":{\"tensor\":\"conv1.weight_quantizer.scale\"",
+       "\"scale\":{\"tensor\":\"fc.weight_quantizer.scale\""},
+      {"\"scheme\":\"per-channel-symmetric\"", "\"scheme\":\"per-pixel-symmetric\""},
+      {"\"channel_axis\":0", "\"channel_axis\":7"},
+      {"{\"path\":\"\",",
+       "{\"path\":\"\",\"quantizer\":{\"on\":true,\"calibrated\":true,"
+       "\"why_off\":\"\"},"},
+      {"    return ", "    # "},
+  };
+  for (const auto& [what, by] : damages) {
+    SCOPED_TRACE(what + " -> " + by);
+    try {
+      restore_model(broken(what, by));
+      ADD_FAILURE() << "it was read";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), ErrorKind::InvalidModel) << e.what();
+    }
+  }
   SavedModel empty = good;
   empty.tensors.clear();
   EXPECT_THAT([&] { restore_model(empty); },

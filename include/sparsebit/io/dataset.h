@@ -31,6 +31,8 @@ class Dataset {
   virtual bool has_labels() const = 0;
   /// Names of the classes where there are any: folders, say.
   virtual std::vector<std::string> classes() const { return {}; }
+  /// What a user may want to know: images without a label, say.
+  virtual std::vector<std::string> notes() const { return {}; }
   /// "600 image files", "10000 samples of a CIFAR-10 file"
   virtual std::string describe() const = 0;
 };
