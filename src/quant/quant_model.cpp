@@ -108,12 +108,17 @@ void QuantModel::insert_quantizers(const Placement& placement) {
 /// One quantizer for a value, unless its consumers are to see it differently: as their settings
 /// say, or because somebody writes to it in between.
 void QuantModel::insert_feature_quantizers(const std::vector<FeaturePoint>& points) {
-  std::map<Node*, std::vector<std::pair<TensorConfig, Node*>>> made;  // by value
+  struct Made {
+    TensorConfig config;
+    Node* call;
+    size_t point;  // its place among all
+  };
+  std::map<Node*, std::vector<Made>> made;  // by value
   const fx::MemoryGroups memory(*module_);
   for (const FeaturePoint& point : points) {
     auto& calls = made[point.value];
     auto it = std::find_if(calls.begin(), calls.end(),
-                           [&](const auto& known) { return known.first == point.config; });
+                           [&](const Made& known) { return known.config == point.config; });
     const bool changes = memory.is_written(*point.value);
     if (it == calls.end() || changes) {
       const std::string number = calls.empty() ? "" : "_" + std::to_string(calls.size());
@@ -126,14 +131,11 @@ void QuantModel::insert_feature_quantizers(const std::vector<FeaturePoint>& poin
                   : module_->graph().inserting_after(end_of_inputs(*point.value));
       Node& call = module_->graph().call_module(path, {*point.value});
       call.set_tensor_info(point.value->tensor_info());
-      it = calls.insert(calls.end(), {point.config, &call});
+      it = calls.insert(calls.end(), {point.config, &call, points_.size()});
       points_.push_back({call.name(), point.value->name(), {}, quantizer});
     }
-    point.consumer->replace_input_with(*point.value, *it->second);
-    const auto added = std::find_if(points_.begin(), points_.end(), [&](const QuantPoint& known) {
-      return known.name == it->second->name();
-    });
-    added->consumers.push_back(point.consumer->name());
+    point.consumer->replace_input_with(*point.value, *it->call);
+    points_[it->point].consumers.push_back(point.consumer->name());
   }
 }
 

@@ -357,9 +357,9 @@ TEST(QuantModel, GroupsThatDoNotFitNameTheLayer) {
   config.weight.quantizer.group_size = 1;
   EXPECT_THAT([&] { QuantModel(*yolo.model, config, yolo.inputs); },
               ThrowsMessage<Error>(HasSubstr("have no groups")));
-  config.weight.quantizer = {.type = "adaround", .bits = 8};
+  config.weight.quantizer = {.type = "pact", .bits = 8};
   EXPECT_THAT([&] { QuantModel(*yolo.model, config, yolo.inputs); },
-              ThrowsMessage<Error>(HasSubstr("at layer '")));
+              ThrowsMessage<Error>(HasSubstr("layer '")));
 }
 
 /// x -> fc(fc(x)), with one layer.

@@ -115,22 +115,9 @@ class NormFolding {
     const at::Tensor wanted =
         at::where(is_mirrored, ends - before, before).clamp(spec.qmin(), spec.qmax());
     const at::Tensor found = quantize(weight, grid, spec);
-    const at::Tensor middle = (wanted - for_weights(grid.zero_point, weight, spec)) *
-                              for_weights(grid.scale, weight, spec);
+    const at::Tensor middle = (wanted - spread_over(grid.zero_point, weight, spec)) *
+                              spread_over(grid.scale, weight, spec);
     return at::where(wanted.eq(found), weight, middle.to(weight.scalar_type()));
-  }
-
-  /// Numbers of scales in a shape that goes with the weights.
-  static at::Tensor for_weights(const at::Tensor& numbers, const at::Tensor& weight,
-                                const QuantSpec& spec) {
-    if (spec.group_size == 0) {
-      std::vector<int64_t> shape(weight.dim(), 1);
-      shape[spec.channel_axis] = -1;
-      return numbers.view(shape);
-    }
-    at::Tensor each = numbers.repeat_interleave(spec.group_size, 1);
-    while (each.dim() < weight.dim()) each = each.unsqueeze(-1);
-    return each;
   }
 
   void set_bias() {

@@ -1,6 +1,7 @@
 #include "quant/calibration/calibration.h"
 
 #include "quant/calibration/samples.h"
+#include "quant/calibration/sequence.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
@@ -11,6 +12,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace sparsebit::quant {
 
@@ -101,7 +103,7 @@ void Calibration::finish(const CalcOptions& options) {
                     "ranges of quantized layers need the samples again: call "
                     "prepare_calibration({.keep_samples = true}) before the data");
     SPARSEBIT_CHECK(!samples_.empty(), InvalidArgument, "no data was seen, so there are no ranges");
-    return calibrate_in_sequence(module_, points_, store_, std::move(samples_), options);
+    return calibrate_in_sequence(module_, points_, store_, std::exchange(samples_, {}), options);
   }
   for (size_t i = 0; i < points_.size(); ++i)
     with_context([&] { calibrate(i); }, [&] { return points_[i].place(); });

@@ -58,10 +58,4 @@ class Calibration {
   std::vector<std::vector<int64_t>> samples_;  // ids of the inputs of each, when they are kept
 };
 
-/// Scales of every point, one after the other in graph order, from what the model gives when the
-/// points before are quantized as the options say.
-void calibrate_in_sequence(fx::GraphModule& module, const std::vector<QuantPoint>& points,
-                           ValueStore& store, std::vector<std::vector<int64_t>> samples,
-                           const CalcOptions& options);
-
 }  // namespace sparsebit::quant

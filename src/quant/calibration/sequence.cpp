@@ -1,12 +1,16 @@
-#include "quant/calibration/calibration.h"
+#include "quant/calibration/sequence.h"
+
 #include "quant/quantizers_as_before.h"
 
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/core/parallel.h"
+#include "sparsebit/fx/interpreter.h"
 #include "sparsebit/fx/memory_groups.h"
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace sparsebit::quant {
@@ -27,7 +31,7 @@ class Sequence {
     }
   }
 
-  void run(std::vector<std::vector<int64_t>> samples) {
+  void run(const std::vector<std::vector<int64_t>>& samples) {
     samples_ = samples.size();
     size_t input = 0;
     for (const Node& node : module_.graph().nodes()) {
@@ -135,12 +139,12 @@ class Sequence {
 }  // namespace
 
 void calibrate_in_sequence(fx::GraphModule& module, const std::vector<QuantPoint>& points,
-                           ValueStore& store, std::vector<std::vector<int64_t>> samples,
+                           ValueStore& store, const std::vector<std::vector<int64_t>>& samples,
                            const CalcOptions& options) {
   const at::NoGradGuard no_gradients;
   const OneThread same_bits;
   const QuantizersAsBefore all_off(points);
-  Sequence(module, points, store, options).run(std::move(samples));
+  Sequence(module, points, store, options).run(samples);
 }
 
 }  // namespace sparsebit::quant

@@ -4,6 +4,9 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <vector>
+
 namespace sparsebit::quant {
 
 QParams qparams_from_range(const at::Tensor& low, const at::Tensor& high, const QuantSpec& spec) {
@@ -17,6 +20,18 @@ QParams qparams_from_range(const at::Tensor& low, const at::Tensor& high, const 
   }
   const at::Tensor scale = ((hi - lo) / steps).clamp_min(kLeastScale);
   return {scale, at::round(-lo / scale)};
+}
+
+at::Tensor spread_over(const at::Tensor& per_scale, const at::Tensor& x, const QuantSpec& spec) {
+  if (per_scale.dim() == 0) return per_scale;
+  if (per_scale.dim() == 1) {
+    std::vector<int64_t> shape(static_cast<size_t>(x.dim()), 1);
+    shape[static_cast<size_t>(std::min(spec.channel_axis, x.dim() - 1))] = -1;
+    return per_scale.view(shape);
+  }
+  at::Tensor each = per_scale.repeat_interleave(spec.group_size, 1);  // a number for each input
+  while (each.dim() < x.dim()) each = each.unsqueeze(-1);
+  return each;
 }
 
 }  // namespace sparsebit::quant

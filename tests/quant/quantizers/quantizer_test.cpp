@@ -246,6 +246,23 @@ TEST(Adaround, StartsWhereTheWeightsAre) {
                         at::tensor({1., 1., 2., 2., 127.}).to(at::kFloat).view({1, 5})));
 }
 
+/// Wherever the channels are, and with groups.
+TEST(Adaround, StartsWhereWeightsOfAnyShapeAre) {
+  QuantSpec transposed = spec_of(Target::Weight, "per-channel-symmetric", 4);
+  transposed.channel_axis = 1;
+  QuantSpec groups = spec_of(Target::Weight, "per-channel-symmetric", 4);
+  groups.group_size = 2;
+  for (const QuantSpec& spec : {transposed, groups}) {
+    const at::Tensor weight = at::randn({6, 4, 3, 3});
+    const auto quantizer = std::static_pointer_cast<Adaround>(calibrated("adaround", spec, weight));
+    quantizer->start(weight);
+    quantizer->train();
+    const at::Tensor scale = spread_over(quantizer->qparams().scale, weight, spec);
+    const at::Tensor expected = at::maximum(at::minimum(weight, 7 * scale), -8 * scale);
+    EXPECT_TRUE(at::allclose(call(*quantizer, weight).detach(), expected, 1e-4, 1e-5));
+  }
+}
+
 TEST(Adaround, TrainsTheRounding) {
   const at::Tensor weight = at::randn({3, 4});
   const auto quantizer = std::static_pointer_cast<Adaround>(

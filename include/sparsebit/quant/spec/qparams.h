@@ -26,4 +26,7 @@ inline constexpr double kLeastScale = 1e-6;
 /// Throws InvalidArgument when a bound is not finite.
 QParams qparams_from_range(const at::Tensor& low, const at::Tensor& high, const QuantSpec& spec);
 
+/// Scales, or numbers that go with them, in a shape that broadcasts against x.
+at::Tensor spread_over(const at::Tensor& per_scale, const at::Tensor& x, const QuantSpec& spec);
+
 }  // namespace sparsebit::quant
