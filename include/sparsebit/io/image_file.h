@@ -7,8 +7,8 @@
 namespace sparsebit::io {
 
 /// The pixels of a JPEG, PNG or BMP file as uint8 [3, height, width], red first, turned the way its
-/// EXIF data says. Throws Io when the file cannot be read and InvalidArgument, naming it, when it is
-/// not such an image or its header promises more than the file can hold.
+/// EXIF data says. Throws Io when the file cannot be read and InvalidArgument, naming it, when it
+/// is not such an image or its header promises more than the file can hold.
 at::Tensor load_image(const std::filesystem::path& path);
 
 }  // namespace sparsebit::io

@@ -50,8 +50,8 @@ class QuantModel {
 
   /// From now on forward() is calibration.
   void prepare_calibration(const PrepareOptions& options = {});
-  /// Scales from what was seen, which is forgotten. Throws InvalidArgument, naming the point, unless
-  /// calibration was prepared and data was seen.
+  /// Scales from what was seen, which is forgotten. Throws InvalidArgument, naming the point,
+  /// unless calibration was prepared and data was seen.
   void calc_qparams(const CalcOptions& options = {});
 
   struct Enabled {
