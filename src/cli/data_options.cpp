@@ -5,9 +5,11 @@
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/core/log.h"
+#include "sparsebit/core/parallel.h"
 #include "sparsebit/core/random.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -69,18 +71,27 @@ int64_t PreparedData::step(int64_t fixed) const {
   return fixed * std::max<int64_t>(1, batch_size_ / fixed);
 }
 
+io::Sample PreparedData::prepared(int64_t index) const {
+  io::Sample sample = dataset_->get(chosen_.at(static_cast<size_t>(index)));
+  SPARSEBIT_CHECK(sample.label || !has_labels(), InvalidArgument, "sample '", sample.name,
+                  "' has no label");
+  with_context([&] { sample.data = preprocess_.apply(sample.data); },
+               [&] { return "at sample '" + sample.name + "'"; });
+  return sample;
+}
+
 PreparedData::Batch PreparedData::batch(int64_t start, int64_t count) const {
+  std::vector<io::Sample> samples(static_cast<size_t>(std::min(count, size() - start)));
+  parallel_for(std::ssize(samples), at::get_num_threads(),
+               [&](int64_t i, int) { samples[static_cast<size_t>(i)] = prepared(start + i); });
   std::vector<at::Tensor> inputs;
   Batch batch;
-  for (int64_t i = start; i < std::min(start + count, size()); ++i) {
-    const io::Sample sample = dataset_->get(chosen_.at(static_cast<size_t>(i)));
-    inputs.push_back(with_context([&] { return preprocess_.apply(sample.data); },
-                                  [&] { return "at sample '" + sample.name + "'"; }));
-    SPARSEBIT_CHECK(inputs.back().sizes() == inputs.front().sizes(), InvalidArgument, "sample '",
-                    sample.name, "' has shape ", inputs.back().sizes(), ", and others have ",
-                    inputs.front().sizes(), "; --preprocess can resize and crop");
-    SPARSEBIT_CHECK(sample.label || !has_labels(), InvalidArgument, "sample '", sample.name,
-                    "' has no label");
+  for (const io::Sample& sample : samples) {
+    const at::Tensor& first = samples.front().data;
+    SPARSEBIT_CHECK(sample.data.sizes() == first.sizes(), InvalidArgument, "sample '", sample.name,
+                    "' has shape ", sample.data.sizes(), ", and others have ", first.sizes(),
+                    "; --preprocess can resize and crop");
+    inputs.push_back(sample.data);
     if (sample.label) batch.labels.push_back(*sample.label);
   }
   batch.inputs = at::stack(inputs);

@@ -45,10 +45,12 @@ class PreparedData {
     at::Tensor inputs;                 ///< with a batch axis
     std::vector<int64_t> labels = {};  ///< empty when there are none
   };
-  /// Samples from `start` on, at most `count`. An error names the sample.
+  /// Samples from `start` on, at most `count`, read by several threads. An error names the sample.
   Batch batch(int64_t start, int64_t count) const;
 
  private:
+  io::Sample prepared(int64_t index) const;
+
   std::unique_ptr<io::Dataset> dataset_;
   io::Preprocess preprocess_;
   std::vector<int64_t> chosen_;  // ascending
