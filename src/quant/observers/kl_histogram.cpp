@@ -5,6 +5,7 @@
 #include <array>
 #include <cfloat>
 #include <cmath>
+#include <numeric>
 
 namespace sparsebit::quant {
 namespace {
@@ -12,6 +13,8 @@ namespace {
 /// Bins of one width: a power of two, 512 to 1024 of which reach the largest magnitude, so that
 /// every bin of a ValueHistogram lies in one of them.
 constexpr int kBinBits = 9;
+/// With fewer numbers than that, which bins are empty is chance, and the divergence with it.
+constexpr double kNumbersPerLevel = 8;
 /// Stands for nothing, of which there is no logarithm.
 constexpr double kNothing = 1e-4;
 constexpr double kLogOfNothing = -9.210340371976182;
@@ -69,6 +72,7 @@ class EvenBins {
   int64_t sides() const { return two_sided_ ? 2 : 1; }
   int64_t size() const { return std::ssize(counts_); }
   const std::vector<double>& counts() const { return counts_; }
+  double total() const { return std::accumulate(counts_.begin(), counts_.end(), 0.); }
 
   /// The bins up to `reach` from zero, on both sides if there are two.
   int64_t begin_of(int64_t reach) const { return two_sided_ ? reach_ - reach : 0; }
@@ -231,9 +235,10 @@ class KlHistogram : public DistributionObserver {
     EvenBins bins(largest, spec().is_symmetric() || low < 0);
     for (const auto& number : numbers) bins.add(number);
     const int64_t levels = (int64_t{1} << spec().bits) - 1;
-    // More integers than bins lose nothing that this could see.
-    const double reach =
-        levels > bins.size() ? largest : KlSearch(bins, levels).best() * bins.width();
+    // A few numbers are no distribution, and more integers than bins lose nothing one could see.
+    const bool all =
+        bins.total() < kNumbersPerLevel * static_cast<double>(levels) || levels > bins.size();
+    const double reach = all ? largest : KlSearch(bins, levels).best() * bins.width();
     const double clip = std::min(reach, largest);
     return {low < 0 ? -clip : 0, clip};
   }
