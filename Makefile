@@ -70,7 +70,8 @@ accuracy: build
 	  --table docs/accuracy.md
 
 PREFIX ?= /usr/local
-install: build
+install: $(BUILD)/build.ninja
+	@cmake --build --preset release --target sparsebit
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 format:

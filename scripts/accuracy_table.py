@@ -142,7 +142,8 @@ weights and features, except that weights have `minmax` beside `moving_average`.
 MobileNetV2 and SqueezeNet: 600 labelled ImageNet images, every sixth to calibrate with, the other
 {imagenet} to test on: one image is {image:.2f} points, so that differences below half a point say
 little. ResNet-20: CIFAR-10's test images, the first 256 to calibrate with, the other {cifar} to test
-on. These are simulations by `sparsebit eval`, not yet integer files.
+on. These are simulations by `sparsebit eval` in batches of 32, not yet integer files; other batch sizes,
+for which libraries round differently, change the answer for up to four images of 500.
 
 | model | observer | 8 bits | 4 bits |
 |---|---|---|---|

@@ -7,15 +7,23 @@ example=examples/fashion_mnist
 data=/usr/share/datasets/fashion-mnist
 quantized=$(dirname "$sparsebit")/fashion_mnist.quantized
 
-show() {
+show() {  # leaves the last line of the output in $last
   echo
   echo "\$ sparsebit $*"
-  "$sparsebit" "$@"
+  local output
+  output=$("$sparsebit" "$@")
+  echo "$output"
+  last=${output##*$'\n'}
 }
 
 test_data=(--data "$data/t10k-images-idx3-ubyte.gz" --preprocess "$example/preprocess.yaml")
 show eval "$example/fashion_mnist.onnx" "${test_data[@]}"
+before=$last
 show quantize "$example/fashion_mnist.onnx" -c "$example/qconfig.yaml" \
   --data "$data/train-images-idx3-ubyte.gz" --preprocess "$example/preprocess.yaml" --samples 256 \
   -o "$quantized"
-show eval "$quantized" "${test_data[@]}"
+show eval "$quantized" --data "$data/t10k-images-idx3-ubyte.gz"
+echo
+echo "float:  $before"
+echo "8 bits: $last"
+echo "Next: 'sparsebit analyze --help', docs/concepts/quantization.md, docs/accuracy.md"

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <set>
 
 namespace sparsebit::cli {
 namespace {
@@ -83,6 +84,35 @@ void add_calibration_options(CLI::App& command, CalibrationOptions& options) {
   add_common_options(command, options.common);
 }
 
+namespace {
+
+bool has_batch_norms(quant::QuantModel& model) {
+  const auto modules = model.module().named_modules();
+  return std::any_of(modules.begin(), modules.end(), [](const auto& entry) {
+    return entry.second->type().starts_with("torch.nn.BatchNorm");
+  });
+}
+
+/// What a user may not expect, before anybody waits.
+void warn_about(const fx::GraphModule& module, const quant::QuantModel& model,
+                const CalibrationOptions& options) {
+  for (const std::string& pattern : model.unused_patterns()) log_warning("{}", pattern);
+  std::set<std::string> trained;
+  for (const quant::QuantPoint& point : model.points()) {
+    const std::string& type = point.quantizer->config().quantizer.type;
+    if (type != "uniform") trained.insert(type);
+  }
+  for (const std::string& type : trained)
+    log_warning("'{}' is meant to be trained, and this only calibrates", type);
+  for (const fx::Node& node : module.graph().nodes()) {
+    if (node.target() != "onnx.QuantizeLinear") continue;
+    log_warning("{}: it is quantized already; its integers stay as they are", options.model);
+    return;
+  }
+}
+
+}  // namespace
+
 std::unique_ptr<quant::QuantModel> calibrated_model(const CalibrationOptions& options,
                                                     const PreparedData& data) {
   const quant::QConfig config = quant::parse_qconfig(std::filesystem::path(options.config));
@@ -92,11 +122,16 @@ std::unique_ptr<quant::QuantModel> calibrated_model(const CalibrationOptions& op
                   "batch norms cannot be tuned in a model that takes ", fixed,
                   " samples at once: leave its batch size open");
   data.step(fixed);  // throws if the data is not for it
-  auto model = std::make_unique<quant::QuantModel>(
-      *loaded.module, config,
-      std::vector<fx::Value>{data.batch(0, std::max<int64_t>(1, fixed)).inputs});
+  const at::Tensor example = data.batch(0, std::max<int64_t>(1, fixed)).inputs;
+  check_fits(*loaded.module, example, options.model);
+  if (options.data.preprocess.empty() && data.dataset().get(0).data.scalar_type() == at::kByte)
+    log_warning("samples are bytes from 0 to 255; if the model wants others, give --preprocess");
+  auto model =
+      std::make_unique<quant::QuantModel>(*loaded.module, config, std::vector<fx::Value>{example});
+  SPARSEBIT_CHECK(!config.schedule.bn_tuning || has_batch_norms(*model), InvalidArgument,
+                  options.model, ": it has no batch norms; remove SCHEDULE.BN_TUNING");
+  warn_about(*loaded.module, *model, options);
   loaded = {};  // it was copied
-  for (const std::string& pattern : model->unused_patterns()) log_warning("{}", pattern);
   calibrate(*model, data, options);
   if (config.schedule.bn_tuning) tune_batch_norms(*model, data, options);
   return model;

@@ -29,8 +29,9 @@ void add_data_options(CLI::App& command, DataOptions& options) {
                      "are classes without it");
   command
       .add_option("--preprocess", options.preprocess,
-                  "imagenet, cifar10, mnist, none, or a YAML file; see 'sparsebit data'")
-      ->capture_default_str();
+                  "imagenet, cifar10, mnist, none, or a YAML file; see 'sparsebit data'. Unless "
+                  "told, that of a quantized file, and none for other models")
+      ->check(not_empty);
   command.add_option("--samples", options.samples, "How many samples, chosen by --seed; all if 0")
       ->check(whole_number_from(0, 1'000'000'000))
       ->capture_default_str();
@@ -47,12 +48,15 @@ io::Preprocess preprocess_of(const std::string& preset_or_file) {
   return io::preprocess_preset(preset_or_file);  // with an error that lists them
 }
 
-PreparedData::PreparedData(const DataOptions& options, uint64_t seed)
+PreparedData::PreparedData(const DataOptions& options, uint64_t seed,
+                           const io::Preprocess& preprocess)
     : dataset_(io::open_dataset(options.data, options.labels)),
-      preprocess_(preprocess_of(options.preprocess)),
+      preprocess_(options.preprocess.empty() ? preprocess : preprocess_of(options.preprocess)),
       batch_size_(options.batch_size) {
   for (const std::string& note : dataset_->notes()) log_warning("{}", note);
   const int64_t all = dataset_->size();
+  if (options.samples > all)
+    log_warning("{}: there are {} samples, not {}", options.data, all, options.samples);
   if (options.samples == 0 || options.samples >= all) {
     chosen_.resize(static_cast<size_t>(all));
     std::iota(chosen_.begin(), chosen_.end(), int64_t{0});
@@ -96,6 +100,18 @@ PreparedData::Batch PreparedData::batch(int64_t start, int64_t count) const {
   }
   batch.inputs = at::stack(inputs);
   return batch;
+}
+
+void check_fits(const fx::GraphModule& module, const at::Tensor& batch, const std::string& source) {
+  const fx::Node* input = module.graph().placeholders().front();
+  if (!input->tensor_info()) return;
+  const std::vector<int64_t>& wanted = input->tensor_info()->shape;
+  bool fits = static_cast<int64_t>(wanted.size()) == batch.dim();
+  for (size_t i = 1; fits && i < wanted.size(); ++i)
+    fits = wanted[i] < 0 || wanted[i] == batch.size(static_cast<int64_t>(i));
+  SPARSEBIT_CHECK(fits, InvalidArgument, source, ": its input '", input->target(), "' is ",
+                  at::IntArrayRef(wanted), " (-1 is any size), and samples are ",
+                  batch.sizes().slice(1), "; --preprocess can resize, crop and change the layout");
 }
 
 int64_t fixed_batch(const fx::GraphModule& module, const std::string& source) {

@@ -19,7 +19,7 @@ namespace sparsebit::cli {
 struct DataOptions {
   std::string data;
   std::string labels;
-  std::string preprocess = "none";  ///< a preset, or a YAML file
+  std::string preprocess = {};  ///< a preset, or a YAML file; empty when not told
   int64_t samples = 0;              ///< 0 = all
   int64_t batch_size = 8;
 };
@@ -30,7 +30,8 @@ void add_data_options(CLI::App& command, DataOptions& options);
 class PreparedData {
  public:
   /// @param seed  decides which samples are taken if not all are.
-  PreparedData(const DataOptions& options, uint64_t seed);
+  /// @param preprocess  what is done unless the options say.
+  PreparedData(const DataOptions& options, uint64_t seed, const io::Preprocess& preprocess = {});
 
   int64_t size() const { return static_cast<int64_t>(chosen_.size()); }
   bool has_all() const { return size() == dataset_->size(); }
@@ -60,6 +61,9 @@ class PreparedData {
 /// How many samples the only input of a model takes at once; 0 when that is open. Throws
 /// Unsupported, naming `source`, when it has several inputs.
 int64_t fixed_batch(const fx::GraphModule& module, const std::string& source);
+
+/// Throws InvalidArgument when samples are not what the only input of the model takes.
+void check_fits(const fx::GraphModule& module, const at::Tensor& batch, const std::string& source);
 
 /// A preset by name, or settings from a YAML file.
 io::Preprocess preprocess_of(const std::string& preset_or_file);

@@ -49,15 +49,16 @@ class Classifier {
     fx::Interpreter interpreter(module(), fx::RunMode::Inference);
     const fx::Value result = interpreter.run({batch});
     const at::Tensor scores = (result.is_sequence() ? result.items().at(0) : result).tensor();
-    SPARSEBIT_CHECK(scores.dim() >= 2 && scores.size(0) == batch.size(0), InvalidArgument,
-                    "the model gives ", scores.sizes(), " for a batch of ", batch.size(0),
-                    "; accuracy needs a score for each class");
+    const int64_t classes = scores.dim() > 1 ? scores.numel() / scores.size(0) : 0;
+    const bool is_row = classes > 0 && scores.size(1) == classes && scores.size(0) == batch.size(0);
+    SPARSEBIT_CHECK(is_row, InvalidArgument, "the model gives ", scores.sizes(), " for a batch of ",
+                    batch.size(0), "; accuracy needs a score for each class");
     return scores.flatten(1);
   }
 
- private:
   fx::GraphModule& module() { return quantized_ ? quantized_->module() : *loaded_.module; }
 
+ private:
   std::unique_ptr<quant::QuantModel> quantized_;
   LoadedModel loaded_;
   int64_t batch_ = 0;
@@ -78,7 +79,11 @@ Accuracy evaluate(Classifier& classifier, const PreparedData& data, const EvalOp
     const at::Tensor scores = classifier.scores(batch.inputs);
     const at::Tensor best = std::get<1>(scores.topk(std::min<int64_t>(5, scores.size(1)), 1));
     for (int64_t i = 0; i < scores.size(0); ++i) {
-      const at::Tensor hits = best[i].eq(batch.labels.at(static_cast<size_t>(i)));
+      const int64_t label = batch.labels.at(static_cast<size_t>(i));
+      SPARSEBIT_CHECK(label >= 0 && label < scores.size(1), InvalidArgument, "sample ", start + i,
+                      " has class ", label, ", and the model gives scores for ", scores.size(1),
+                      " classes");
+      const at::Tensor hits = best[i].eq(label);
       found.first += hits[0].item<bool>() ? 1 : 0;
       found.among_five += hits.any().item<bool>() ? 1 : 0;
       ++found.samples;
@@ -89,12 +94,21 @@ Accuracy evaluate(Classifier& classifier, const PreparedData& data, const EvalOp
   return found;
 }
 
+/// What a quantized file was calibrated with.
+io::Preprocess preprocess_for(const std::string& model) {
+  if (!std::filesystem::is_regular_file(model) || !exports::is_quantized_file(model)) return {};
+  const auto origin = nlohmann::json::parse(exports::origin_of_quantized(model), nullptr, false);
+  if (!origin.contains("preprocess") || !origin["preprocess"].is_string()) return {};
+  return io::read_preprocess(parse_yaml(origin["preprocess"].get<std::string>(), model));
+}
+
 void eval(const EvalOptions& options, std::ostream& out) {
   apply(options.common);
-  const PreparedData data(options.data, options.common.seed);
+  const PreparedData data(options.data, options.common.seed, preprocess_for(options.model));
   SPARSEBIT_CHECK(data.has_labels(), InvalidArgument, options.data.data,
                   ": there are no labels; give --labels, or folders that are classes");
   Classifier classifier(options.model, options.common.seed);
+  check_fits(classifier.module(), data.batch(0, 1).inputs, options.model);
   const Accuracy found = evaluate(classifier, data, options);
   const auto share = [&](int64_t hits) {
     return 100. * static_cast<double>(hits) /

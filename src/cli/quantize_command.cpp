@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 
 #include "sparsebit/core/atomic_file.h"
+#include "sparsebit/core/error.h"
 #include "sparsebit/export/quantized_file.h"
 #include "sparsebit/quant/quant_model.h"
 
@@ -31,6 +32,26 @@ std::map<std::string, int64_t> kinds_of(const quant::QuantModel& model) {
   return kinds;
 }
 
+/// How many nodes read floats for which reason.
+std::map<std::string, int64_t> reasons_of(const quant::QuantModel& model) {
+  const std::string partner = "it runs as one with";  // which is another one each time
+  std::map<std::string, int64_t> reasons;
+  for (const auto& [node, reason] : model.floats())
+    ++reasons[reason.starts_with(partner) ? partner + " the step before" : reason];
+  return reasons;
+}
+
+/// Before anybody waits: a place where a file can be written, and none that is read.
+void check_output(const QuantizeOptions& options) {
+  const CalibrationOptions& asked = options.calibration;
+  std::error_code none;
+  for (const std::string& input : {asked.model, asked.config, asked.data.data, asked.data.labels}) {
+    SPARSEBIT_CHECK(!std::filesystem::equivalent(options.output, input, none), InvalidArgument,
+                    options.output, ": this is read, so it cannot be the output");
+  }
+  const AtomicFile can_be_written(options.output);
+}
+
 std::string report(const QuantizeOptions& options, const quant::QuantModel& model,
                    int64_t samples) {
   const auto bytes = std::filesystem::file_size(options.output);
@@ -40,14 +61,18 @@ std::string report(const QuantizeOptions& options, const quant::QuantModel& mode
     json["bytes"] = bytes;
     json["samples"] = samples;
     json["quantizers"] = kinds_of(model);
-    json["float"] = model.floats().size();
+    json["float"] = nlohmann::ordered_json::array();
+    for (const auto& [node, reason] : model.floats())
+      json["float"].push_back({{"node", node}, {"reason", reason}});
     json["unused_patterns"] = model.unused_patterns();
     return json.dump(2) + "\n";
   }
   std::string text = fmt::format("calibrated with {} samples\n", samples);
   for (const auto& [kind, count] : kinds_of(model))
     text += fmt::format("  {:>5}  {}\n", count, kind);
-  text += fmt::format("  {:>5}  nodes have inputs that stay float\n", model.floats().size());
+  for (const auto& [reason, count] : reasons_of(model))
+    text += fmt::format("  {:>5}  nodes stay float: {}\n", count, reason);
+  text += "a simulation: weights are stored as floats, and integer files come with ONNX export\n";
   return text + fmt::format("wrote {} ({} bytes)\n", options.output, bytes);
 }
 
@@ -65,6 +90,7 @@ std::string origin_of(const CalibrationOptions& asked, const PreparedData& data)
 void quantize(const QuantizeOptions& options, std::ostream& out) {
   const CalibrationOptions& asked = options.calibration;
   apply(asked.common);
+  check_output(options);
   const PreparedData data(asked.data, asked.common.seed);
   const auto model = calibrated_model(asked, data);
   model->set_quant({.weights = true, .features = true});

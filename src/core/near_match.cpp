@@ -70,7 +70,8 @@ std::vector<std::string> near_matches(std::string_view name, const std::vector<s
 }
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
-  const std::vector<std::string> nearest = near_matches(name, known);
+  std::vector<std::string> nearest = near_matches(name, known);
+  nearest.erase(std::unique(nearest.begin(), nearest.end()), nearest.end());
   if (nearest.empty()) return "";
   std::string text = "; did you mean ";
   for (size_t i = 0; i < nearest.size(); ++i) {

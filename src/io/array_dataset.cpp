@@ -78,6 +78,9 @@ DatasetPtr dataset_of(const at::Tensor& samples, const at::Tensor& labels,
                   InvalidArgument, description, ": there are ", samples.size(0),
                   " samples and labels of shape ",
                   labels.defined() ? labels.sizes() : at::IntArrayRef());
+  const bool whole = !labels.defined() || !labels.is_floating_point() ||
+                     labels.eq(labels.round()).all().item<bool>();
+  SPARSEBIT_CHECK(whole, InvalidArgument, description, ": labels have to be whole numbers");
   return std::make_unique<ArrayDataset>(samples, labels, description);
 }
 

@@ -50,6 +50,8 @@ class ImageFolder : public Dataset {
   void labels_from_folders() {
     std::set<std::string> names;
     for (const fs::path& file : files_) names.insert(folder_of(file, folder_));
+    if (names.contains("") && names.size() > 1)
+      notes_.push_back("images beside the folders keep the folders from being classes");
     if (names.contains("") || names.size() < 2) return;
     classes_.assign(names.begin(), names.end());
     for (const fs::path& file : files_) {

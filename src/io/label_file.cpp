@@ -53,7 +53,9 @@ std::map<std::string, int64_t> read_label_file(const std::filesystem::path& file
     if (line.empty() || is_heading) continue;
     SPARSEBIT_CHECK(label && *label >= 0 && !name.empty(), InvalidArgument, file.string(), ":",
                     number, ": expected a file name and a class number, found '", line, "'");
-    labels[name] = *label;
+    const auto [it, is_new] = labels.emplace(name, *label);
+    SPARSEBIT_CHECK(is_new || it->second == *label, InvalidArgument, file.string(), ":", number,
+                    ": '", name, "' has class ", *label, " here and ", it->second, " before");
   }
   SPARSEBIT_CHECK(!labels.empty(), InvalidArgument, file.string(), ": there are no labels in it");
   return labels;

@@ -77,6 +77,8 @@ std::vector<double> numbers_of(const Yaml& value) {
 
 std::vector<int64_t> sizes_of(const Yaml& value) {
   std::vector<int64_t> sizes;
+  if (value.is_scalar()) sizes = {value.to_int(), value.to_int()};
+  if (value.is_scalar() && sizes[0] > 0) return sizes;
   for (const Yaml& item : value.items()) sizes.push_back(item.to_int());
   const bool fits = sizes.size() == 2 && sizes[0] > 0 && sizes[1] > 0;
   SPARSEBIT_CHECK(fits, InvalidArgument, value.where(), ": expected [height, width]");

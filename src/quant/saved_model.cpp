@@ -85,6 +85,11 @@ class SavedModelWriter {
   explicit SavedModelWriter(const QuantModel& model) : model_(model), module_(*model.module_) {}
 
   SavedModel write() {
+    for (const QuantPoint& point : model_.points_) {
+      const bool done = point.quantizer->is_calibrated() || point.quantizer->is_off_for_good();
+      SPARSEBIT_CHECK(done, InvalidArgument, "it is not calibrated, so it cannot be saved, ",
+                      point.place());
+    }
     Json json;
     json["format"] = kFormat;
     json["fixed_batch"] = model_.fixed_batch_;

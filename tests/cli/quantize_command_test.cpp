@@ -231,6 +231,75 @@ TEST_F(QuantizeCommand, FixedBatches) {
               HasSubstr("a file of 'sparsebit quantize', which 'sparsebit eval' reads"));
 }
 
+TEST_F(QuantizeCommand, EvalPreparesAsQuantizeDid) {
+  ASSERT_EQ(quantize("m.q").code, 0);
+  const std::string file = path("m.q"), data = path("data.bin");
+  const Result told =
+      run_command({"eval", file.c_str(), "--data", data.c_str(), "--preprocess", "cifar10", "-q"});
+  const Result untold = run_command({"eval", file.c_str(), "--data", data.c_str(), "-q"});
+  EXPECT_EQ(told.code, 0) << told.err;
+  EXPECT_EQ(untold.out, told.out);
+}
+
+TEST_F(QuantizeCommand, NothingIsComputedForNothing) {
+  const Result same = quantize("q.yaml");
+  EXPECT_EQ(same.code, 1);
+  EXPECT_THAT(same.err, HasSubstr("this is read, so it cannot be the output"));
+  EXPECT_EQ(bytes_of("q.yaml"), kConfig);
+  std::filesystem::create_directory(path("folder"));
+  EXPECT_EQ(quantize("folder").code, 1);
+  io::save_npy(path("small.npy"), at::randn({4, 1, 28, 28}));
+  const std::string data = path("small.npy"), model = path("m.onnx"), config = path("q.yaml"),
+                    out = path("m.q");
+  ASSERT_EQ(
+      run_command({"convert", "zoo:resnet20", "-o", model.c_str(), "--dynamic", "x:0=n", "-q"})
+          .code,
+      0);
+  EXPECT_THAT(run_command({"quantize", model.c_str(), "-c", config.c_str(), "--data", data.c_str(),
+                           "-o", out.c_str()})
+                  .err,
+              HasSubstr("its input 'x' is [-1, 3, 32, 32] (-1 is any size), and samples are "
+                        "[1, 28, 28]"));
+  write("q.yaml", R"(
+SCHEDULE: {BN_TUNING: true}
+W: {QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 8}}
+A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}
+)");
+  ASSERT_EQ(run_command({"convert", "zoo:resnet20", "-o", model.c_str(), "--fuse", "--dynamic",
+                         "x:0=n", "-q"})
+                .code,
+            0);
+  const std::string images = path("data.bin");
+  EXPECT_THAT(run_command({"quantize", model.c_str(), "-c", config.c_str(), "--data",
+                           images.c_str(), "-o", out.c_str()})
+                  .err,
+              HasSubstr("it has no batch norms; remove SCHEDULE.BN_TUNING"));
+}
+
+/// Labels that a model has no score for are a mistake, not a wrong answer.
+TEST_F(QuantizeCommand, LabelsHaveToBeClasses) {
+  std::string bytes = bytes_of("data.bin");
+  const std::string data = path("data.bin");
+  bytes[3073] = 9;
+  write("data.bin", bytes);
+  EXPECT_EQ(run_command({"eval", "zoo:resnet20", "--data", data.c_str(), "-q"}).code, 0);
+  const Result none = run_command({"eval", "zoo:yolo", "--data", data.c_str(), "-q"});
+  EXPECT_EQ(none.code, 1);
+}
+
+TEST_F(QuantizeCommand, WhatIsMeantToBeTrainedIsTold) {
+  write("q.yaml", R"(
+W: {QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 8, TYPE: dorefa}}
+A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}
+)");
+  const std::string config = path("q.yaml"), data = path("data.bin"), out = path("m.q");
+  const Result result = run_command({"quantize", "zoo:resnet20", "-c", config.c_str(), "--data",
+                                     data.c_str(), "-o", out.c_str(), "--samples", "2"});
+  EXPECT_THAT(result.err, HasSubstr("'dorefa' is meant to be trained, and this only calibrates"));
+  EXPECT_THAT(result.err, HasSubstr("samples are bytes from 0 to 255"));
+  EXPECT_THAT(result.out, HasSubstr("it runs as one with the step before"));
+}
+
 TEST_F(QuantizeCommand, TheFileHoldsItsOrigin) {
   ASSERT_EQ(quantize("m.q", {"--samples", "8", "--seed", "3"}).code, 0);
   const auto origin = nlohmann::json::parse(exports::origin_of_quantized(path("m.q")));

@@ -352,11 +352,11 @@ TEST(QuantModel, GroupsThatDoNotFitNameTheLayer) {
   config.weight.quantizer.group_size = 4;
   EXPECT_THAT([&] { QuantModel(small, config); },
               ThrowsMessage<Error>(HasSubstr(
-                  "layer 'conv': GROUP_SIZE 4 does not divide its 3 inputs; W.SPECIFIC")));
+                  "\n    \"conv\": [\"QUANTIZER.GROUP_SIZE\", 0]")));
   const zoo::Example yolo = zoo::make("yolo");
   config.weight.quantizer.group_size = 1;
   EXPECT_THAT([&] { QuantModel(*yolo.model, config, yolo.inputs); },
-              ThrowsMessage<Error>(HasSubstr("have no groups")));
+              ThrowsMessage<Error>(HasSubstr("or they have no groups")));
   config.weight.quantizer = {.type = "pact", .bits = 8};
   EXPECT_THAT([&] { QuantModel(*yolo.model, config, yolo.inputs); },
               ThrowsMessage<Error>(HasSubstr("layer '")));

@@ -43,7 +43,7 @@ class Sequence {
         run_node(node);
       }
       drop_unused_after(node);
-      if (options_.on_node) options_.on_node(std::ssize(last_user_));
+      if (options_.on_node) options_.on_node(std::ssize(last_user_) - 1);  // without the output
     }
   }
 

@@ -21,6 +21,7 @@ class VirtualPlacement {
 
   Placement place() {
     for (Node& node : module_.graph().nodes()) place_node(node);
+    check_no_misfits();
     note_unused_skips();
     note_unused(config_.weight_specific, "W");
     note_unused(config_.feature_specific, "A");
@@ -69,17 +70,23 @@ class VirtualPlacement {
     placement_.weights.push_back({&node, known.weight, known.weight_axis, config});
   }
 
-  static void check_groups(const Node& node, const at::Tensor& weight, const QuantOperator& known,
-                           const TensorConfig& config) {
+  void check_groups(const Node& node, const at::Tensor& weight, const QuantOperator& known,
+                    const TensorConfig& config) {
     const int64_t size = config.quantizer.group_size;
     if (size == 0 || config.quantizer.disable) return;
-    const char* advice = "; W.SPECIFIC gives single layers another GROUP_SIZE, 0 for none";
-    SPARSEBIT_CHECK(known.weight_axis == 0 && weight.dim() > 1, InvalidArgument, "layer '",
-                    node.name(), "': weights ", weight.sizes(), " with output channels on axis ",
-                    known.weight_axis, " have no groups", advice);
-    SPARSEBIT_CHECK(weight.size(1) % size == 0, InvalidArgument, "layer '", node.name(),
-                    "': GROUP_SIZE ", size, " does not divide its ", weight.size(1), " inputs",
-                    advice);
+    const bool has_groups = known.weight_axis == 0 && weight.dim() > 1;
+    if (!has_groups || weight.size(1) % size != 0) misfits_.push_back(&node);
+  }
+
+  /// All at once, ready to be pasted into a config.
+  void check_no_misfits() const {
+    std::string rules;
+    for (const Node* node : misfits_)
+      rules += "\n    \"" + node->name() + "\": [\"QUANTIZER.GROUP_SIZE\", 0]";
+    SPARSEBIT_CHECK(
+        misfits_.empty(), InvalidArgument, "W.QUANTIZER.GROUP_SIZE does not divide the ",
+        "inputs of layer '", misfits_.front()->name(), "' and ", misfits_.size() - 1,
+        " others, or they have no groups; below W, these have none:\n  SPECIFIC:\n  -", rules);
   }
 
   void place_inputs(Node& node, const fx::OperatorCall& call, const QuantOperator& known) {
@@ -151,6 +158,7 @@ class VirtualPlacement {
   const QConfig& config_;
   std::vector<const SpecificRule*> used_;
   std::set<std::string> used_skips_;
+  std::vector<const Node*> misfits_;  // layers that GROUP_SIZE does not fit
   Placement placement_;
 };
 

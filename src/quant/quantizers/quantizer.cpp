@@ -36,6 +36,7 @@ void Quantizer::set_bits(int bits) {
                   " to ", kMostBits, " bits, found ", bits);
   spec_.bits = bits;
   config_.quantizer.bits = bits;
+  calibrated_ = on_ = false;
   observer_ = new_observer();
 }
 

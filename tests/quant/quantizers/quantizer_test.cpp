@@ -107,6 +107,10 @@ TEST(Quantizers, BitsCanBeChanged) {
   EXPECT_FLOAT_EQ(quantizer->qparams().scale.item<float>(), 1.f / 255);
   EXPECT_EQ(quantizer->summary(), "uint8 per-tensor-affine minmax");
   EXPECT_THROW(quantizer->set_bits(1), Error);
+  quantizer->set_enabled(true);
+  quantizer->set_bits(4);
+  EXPECT_FALSE(quantizer->is_enabled());
+  EXPECT_THROW(quantizer->set_enabled(true), Error);
 }
 
 // --- each by itself -----------------------------------------------------------------------------

@@ -27,7 +27,7 @@ class Quantizer : public fx::Module {
 
   const QuantSpec& spec() const { return spec_; }
   const TensorConfig& config() const { return config_; }
-  /// Changes the bits; the scales stay what they are until it is calibrated again.
+  /// Changes the bits. It is off and not calibrated then: scales of other bits would be wrong.
   void set_bits(int bits);
 
   /// Whether it quantizes: switched on, and not off for good.
