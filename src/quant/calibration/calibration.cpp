@@ -105,17 +105,31 @@ void Calibration::finish(const CalcOptions& options) {
     SPARSEBIT_CHECK(!samples_.empty(), InvalidArgument, "no data was seen, so there are no ranges");
     return calibrate_in_sequence(module_, points_, store_, std::exchange(samples_, {}), options);
   }
-  for (size_t i = 0; i < points_.size(); ++i)
-    with_context([&] { calibrate(i); }, [&] { return points_[i].place(); });
+  const auto at_each = [&](void (Calibration::*work)(size_t)) {
+    for (size_t i = 0; i < points_.size(); ++i)
+      with_context([&] { (this->*work)(i); }, [&] { return points_[i].place(); });
+  };
+  at_each(&Calibration::check_seen);  // nothing has changed if one is missing
+  at_each(&Calibration::calibrate);
 }
 
-void Calibration::calibrate(size_t index) const {
+void Calibration::check_seen(size_t index) {
   const QuantPoint& point = points_[index];
-  const bool is_other = std::any_of(viewers_.begin(), viewers_.end(), [&](const Viewer& viewer) {
-    return viewer.saw_other_types[index];
+  if (point.is_weight() || point.quantizer->is_off_for_good()) return;
+  const bool seen = std::any_of(viewers_.begin(), viewers_.end(), [&](const Viewer& viewer) {
+    return viewer.observers[index]->has_seen() || viewer.saw_other_types[index];
   });
-  if (is_other) point.quantizer->switch_off("its values are no floating numbers");
-  for (const Viewer& viewer : viewers_) point.quantizer->merge(*viewer.observers[index]);
+  SPARSEBIT_CHECK(seen, InvalidArgument, "no data was seen, so there is no range");
+}
+
+void Calibration::calibrate(size_t index) {
+  const QuantPoint& point = points_[index];
+  for (Viewer& viewer : viewers_) {
+    if (viewer.saw_other_types[index])
+      point.quantizer->switch_off("its values are no floating numbers");
+    if (viewer.observers[index]->has_seen())
+      point.quantizer->merge(std::move(viewer.observers[index]));
+  }
   if (point.is_weight()) point.quantizer->observe(*module_.find_tensor(point.value));
   point.quantizer->calibrate();
 }

@@ -41,7 +41,8 @@ class Calibration {
 
   void add_viewer();
   void look_at(size_t point, const fx::Value& value, Viewer& viewer) const;
-  void calibrate(size_t point) const;
+  void check_seen(size_t point);
+  void calibrate(size_t point);
   int viewers_for(int64_t samples) const;
   void keep(const std::vector<fx::Value>& sample);
   static std::vector<fx::Value> copy_of(const std::vector<fx::Value>& sample);

@@ -36,9 +36,21 @@ std::pair<float, float> bounds_of(const float* numbers, int64_t count) {
   return nan[0] ? std::pair(none, none) : std::pair(low[0], high[0]);
 }
 
-void count_numbers(const float* numbers, int64_t count, int shift, int64_t* counts, int64_t step) {
-  for (int64_t i = 0; i < count; ++i)
-    counts[std::bit_cast<uint32_t>(numbers[i] + 0.f) >> shift] += step;
+void count_numbers(const float* numbers, int64_t count, int shift, int64_t* counts, int64_t* twin,
+                   int64_t step) {
+  constexpr int64_t kRun = 1024;
+  uint32_t keys[kRun];
+  for (int64_t start = 0; start < count; start += kRun) {
+    const int64_t size = count - start < kRun ? count - start : kRun;
+    for (int64_t i = 0; i < size; ++i)
+      keys[i] = std::bit_cast<uint32_t>(numbers[start + i] + 0.f) >> shift;
+    int64_t i = 0;
+    for (; i + 2 <= size; i += 2) {
+      counts[keys[i]] += step;
+      twin[keys[i + 1]] += step;
+    }
+    if (i < size) counts[keys[i]] += step;
+  }
 }
 
 }  // namespace sparsebit::quant

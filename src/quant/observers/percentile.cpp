@@ -33,14 +33,20 @@ class Percentile : public DistributionObserver {
 
  private:
   Bounds bounds_of(std::span<const float> numbers) const override {
-    std::vector<float> sorted(numbers.begin(), numbers.end());
-    std::sort(sorted.begin(), sorted.end());
-    const auto zero = std::lower_bound(sorted.begin(), sorted.end(), 0.f);
-    const int64_t negative = zero - sorted.begin(), positive = sorted.end() - zero;
+    std::vector<float> parted(numbers.begin(), numbers.end());
+    const auto zero = std::partition(parted.begin(), parted.end(), [](float x) { return x < 0; });
+    const int64_t negative = zero - parted.begin(), positive = parted.end() - zero;
     Bounds bounds;
-    if (positive > 0) bounds.high = *(sorted.end() - 1 - cut(positive, alpha_));
-    if (negative > 0)
-      bounds.low = sorted[static_cast<size_t>(std::max<int64_t>(cut(negative, alpha_), 1) - 1)];
+    if (positive > 0) {
+      const auto high = parted.end() - 1 - cut(positive, alpha_);
+      std::nth_element(zero, high, parted.end());
+      bounds.high = *high;
+    }
+    if (negative > 0) {
+      const auto low = parted.begin() + std::max<int64_t>(cut(negative, alpha_), 1) - 1;
+      std::nth_element(parted.begin(), low, zero);
+      bounds.low = *low;
+    }
     return bounds;
   }
 

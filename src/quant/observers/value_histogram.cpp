@@ -23,7 +23,7 @@ ValueHistogram::ValueHistogram(int mantissa_bits) : mantissa_bits_(mantissa_bits
   SPARSEBIT_CHECK(mantissa_bits >= 4 && mantissa_bits <= 12, InvalidArgument,
                   "a histogram has 4 to 12 bits of the mantissa, not ", mantissa_bits);
   // Zeroed memory of this size is not there until it is touched, unlike that of a vector.
-  counts_.reset(static_cast<int64_t*>(std::calloc(size(), sizeof(int64_t))));
+  counts_.reset(static_cast<int64_t*>(std::calloc(2 * size(), sizeof(int64_t))));
   if (!counts_) throw std::bad_alloc();
 }
 
@@ -36,18 +36,18 @@ bool ValueHistogram::add(const float* numbers, int64_t count) {
   const auto [low_before, high_before] = std::pair(low_, high_);
   const int shift = kMantissa - mantissa_bits_;
   for (int64_t start = 0; start < count; start += kPiece) {
-    const int64_t size = std::min(kPiece, count - start);
-    const auto [low, high] = bounds_of(numbers + start, size);
+    const int64_t piece = std::min(kPiece, count - start);
+    const auto [low, high] = bounds_of(numbers + start, piece);
     if (!std::isfinite(low) || !std::isfinite(high)) {
-      count_numbers(numbers, start, shift, counts_.get(), -1);
+      count_numbers(numbers, start, shift, counts_.get(), counts_.get() + size(), -1);
       count_ -= start;
       std::tie(low_, high_) = std::pair(low_before, high_before);
       return false;
     }
     low_ = count_ == 0 ? low : std::min(low_, low);
     high_ = count_ == 0 ? high : std::max(high_, high);
-    count_numbers(numbers + start, size, shift, counts_.get());
-    count_ += size;
+    count_numbers(numbers + start, piece, shift, counts_.get(), counts_.get() + size());
+    count_ += piece;
   }
   return true;
 }
@@ -59,8 +59,8 @@ void ValueHistogram::merge(const ValueHistogram& other) {
   low_ = count_ == 0 ? other.low_ : std::min(low_, other.low_);
   high_ = count_ == 0 ? other.high_ : std::max(high_, other.high_);
   count_ += other.count_;
-  for (size_t i = 0; i < size(); ++i) {
-    if (other.counts_[i] > 0) counts_[i] += other.counts_[i];  // no page is touched for nothing
+  for (size_t i = 0; i < 2 * size(); ++i) {
+    if (other.counts_[i] != 0) counts_[i] += other.counts_[i];  // no page is touched for nothing
   }
 }
 
@@ -76,11 +76,12 @@ std::vector<ValueHistogram::Bin> ValueHistogram::bins() const {
         {std::clamp<double>(low, low_, high_), std::clamp<double>(high, low_, high_), count});
   };
   for (uint32_t key = half; key-- > 0;) {
-    const int64_t count = counts_[key | (kSign >> shift)];
+    const int64_t count = count_at(key | (kSign >> shift));
     if (count > 0) add(-magnitude(key + 1), -magnitude(key), count);
   }
   for (uint32_t key = 0; key < half; ++key) {
-    if (counts_[key] > 0) add(magnitude(key), magnitude(key + 1), counts_[key]);
+    if (const int64_t count = count_at(key); count > 0)
+      add(magnitude(key), magnitude(key + 1), count);
   }
   return bins;
 }

@@ -54,8 +54,13 @@ void Quantizer::observe(const at::Tensor& x, Observer& into) const {
   if (!is_off_for_good()) into.observe(x.detach());
 }
 
-void Quantizer::merge(const Observer& seen) {
-  if (!is_off_for_good()) observer_->merge(seen);
+void Quantizer::merge(std::unique_ptr<Observer> seen) {
+  if (is_off_for_good()) return;
+  if (observer_->has_seen()) {
+    observer_->merge(*seen);
+  } else {
+    observer_ = std::move(seen);
+  }
 }
 
 void Quantizer::calibrate() {

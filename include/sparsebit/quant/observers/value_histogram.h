@@ -49,8 +49,10 @@ class ValueHistogram {
   };
   size_t size() const { return size_t{1} << (9 + mantissa_bits_); }  // sign and exponent: 9 bits
 
+  int64_t count_at(uint32_t key) const { return counts_[key] + counts_[key + size()]; }
+
   int mantissa_bits_;
-  std::unique_ptr<int64_t[], Free> counts_;
+  std::unique_ptr<int64_t[], Free> counts_;  // two tables, see count_numbers()
   int64_t count_ = 0;
   float low_ = 0, high_ = 0;
 };

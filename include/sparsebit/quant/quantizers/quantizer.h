@@ -44,7 +44,7 @@ class Quantizer : public fx::Module {
   /// For threads that look at a time: each with an observer of its own, merged in the end.
   std::unique_ptr<Observer> new_observer() const { return observe_with_(spec_, config_.observer); }
   void observe(const at::Tensor& x, Observer& into) const;
-  void merge(const Observer& seen);
+  void merge(std::unique_ptr<Observer> seen);
   /// Makes the scales of what was observed, and forgets that.
   void calibrate();
   bool is_calibrated() const { return calibrated_; }
