@@ -36,8 +36,9 @@ std::pair<float, float> bounds_of(const float* numbers, int64_t count) {
   return nan[0] ? std::pair(none, none) : std::pair(low[0], high[0]);
 }
 
-void count_numbers(const float* numbers, int64_t count, int shift, int64_t* counts, int64_t* twin,
-                   int64_t step) {
+SPARSEBIT_FOR_EACH_CPU
+void count_numbers(const float* numbers, int64_t count, int shift, uint32_t* counts, uint32_t* twin,
+                   uint32_t step) {
   constexpr int64_t kRun = 1024;
   uint32_t keys[kRun];
   for (int64_t start = 0; start < count; start += kRun) {
@@ -45,11 +46,14 @@ void count_numbers(const float* numbers, int64_t count, int shift, int64_t* coun
     for (int64_t i = 0; i < size; ++i)
       keys[i] = std::bit_cast<uint32_t>(numbers[start + i] + 0.f) >> shift;
     int64_t i = 0;
-    for (; i + 2 <= size; i += 2) {
-      counts[keys[i]] += step;
-      twin[keys[i + 1]] += step;
+    for (; i + 4 <= size; i += 4) {
+      const uint32_t a = keys[i], b = keys[i + 1], c = keys[i + 2], d = keys[i + 3];
+      counts[a] += step;
+      twin[b] += step;
+      counts[c] += step;
+      twin[d] += step;
     }
-    if (i < size) counts[keys[i]] += step;
+    for (; i < size; ++i) counts[keys[i]] += step;
   }
 }
 

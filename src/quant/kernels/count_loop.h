@@ -11,7 +11,7 @@ std::pair<float, float> bounds_of(const float* numbers, int64_t count);
 /// Adds `step` to counts[bits of number >> shift] for each number. Minus zero is zero. There are
 /// two tables to be added up, `counts` and `twin`: neighbours are often equal, and a processor
 /// waits for a count before it adds to the same one again.
-void count_numbers(const float* numbers, int64_t count, int shift, int64_t* counts, int64_t* twin,
-                   int64_t step = 1);
+void count_numbers(const float* numbers, int64_t count, int shift, uint32_t* counts, uint32_t* twin,
+                   uint32_t step = 1);
 
 }  // namespace sparsebit::quant

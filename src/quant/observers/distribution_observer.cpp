@@ -22,7 +22,7 @@ void DistributionObserver::count(const at::Tensor& x, const at::Tensor& rows) {
   const bool many = rows.size(0) > 1;
   if (many) bounds_of_rows(x);  // throws
   while (std::ssize(histograms_) < rows.size(0))
-    histograms_.emplace_back(many ? ValueHistogram::kCoarse : ValueHistogram::kFine);
+    histograms_.emplace_back(many ? ValueHistogram::kCoarse : mantissa_bits());
   const float* numbers = rows.data_ptr<float>();
   at::parallel_for(0, rows.size(0), 1, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {

@@ -25,6 +25,8 @@ class DistributionObserver : public Observer {
   double elements_per_sample() const;
 
  private:
+  /// Of the histogram of a whole tensor; smaller tables are faster.
+  virtual int mantissa_bits() const { return ValueHistogram::kFine; }
   virtual Bounds bounds_of(std::span<const float> numbers) const = 0;
   virtual Bounds bounds_of(const ValueHistogram& histogram) const = 0;
 

@@ -221,6 +221,7 @@ class KlHistogram : public DistributionObserver {
  private:
   Bounds bounds_of(std::span<const float> numbers) const override {
     const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
+    if (is_few(static_cast<double>(numbers.size()))) return whole(*low, *high);
     return best_of(*low, *high, numbers);
   }
   Bounds bounds_of(const ValueHistogram& histogram) const override {
@@ -234,13 +235,19 @@ class KlHistogram : public DistributionObserver {
     // Of unsigned integers all are there for numbers that are never negative.
     EvenBins bins(largest, spec().is_symmetric() || low < 0);
     for (const auto& number : numbers) bins.add(number);
-    const int64_t levels = (int64_t{1} << spec().bits) - 1;
     // A few numbers are no distribution, and more integers than bins lose nothing one could see.
-    const bool all =
-        bins.total() < kNumbersPerLevel * static_cast<double>(levels) || levels > bins.size();
-    const double reach = all ? largest : KlSearch(bins, levels).best() * bins.width();
-    const double clip = std::min(reach, largest);
+    if (is_few(bins.total()) || levels() > bins.size()) return whole(low, high);
+    const double clip = std::min(KlSearch(bins, levels()).best() * bins.width(), largest);
     return {low < 0 ? -clip : 0, clip};
+  }
+
+  int64_t levels() const { return (int64_t{1} << spec().bits) - 1; }
+  bool is_few(double numbers) const {
+    return numbers < kNumbersPerLevel * static_cast<double>(levels());
+  }
+  static Bounds whole(double low, double high) {
+    const double largest = std::max(-low, high);
+    return {low < 0 ? -largest : 0, largest};
   }
 };
 

@@ -25,9 +25,15 @@ Grid grid_of(const Bounds& bounds, const QuantSpec& spec) {
           static_cast<float>(spec.qmax()) - zero_point};
 }
 
+/// Half to even, without a call: right for numbers below 2^51.
+double rounded(double x) {
+  constexpr double kRounder = 6755399441055744.;  // 1.5 * 2^52
+  return (x + kRounder) - kRounder;
+}
+
 /// The integral of (x - nearest multiple of scale)^2 from 0 to x.
 double squared_rounding(double x, double scale) {
-  const double whole = std::nearbyint(x / scale), rest = x - whole * scale;
+  const double whole = rounded(x / scale), rest = x - whole * scale;
   return whole * scale * scale * scale / 12 + rest * rest * rest / 3;
 }
 
@@ -35,9 +41,9 @@ double squared_rounding(double x, double scale) {
 double mean_error(double low, double high, const Grid& grid) {
   const double scale = grid.scale, least = grid.low * scale, most = grid.high * scale;
   if (high <= low) {
-    const double rounded =
-        std::clamp(std::nearbyint(low / scale), double{grid.low}, double{grid.high}) * scale;
-    return (low - rounded) * (low - rounded);
+    const double nearest =
+        std::clamp(rounded(low / scale), double{grid.low}, double{grid.high}) * scale;
+    return (low - nearest) * (low - nearest);
   }
   const auto cubed = [](double x) { return x * x * x; };
   double sum = 0;
@@ -73,6 +79,8 @@ class Mse : public DistributionObserver {
   using DistributionObserver::DistributionObserver;
 
  private:
+  int mantissa_bits() const override { return ValueHistogram::kFiner; }
+
   Bounds bounds_of(std::span<const float> numbers) const override {
     const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
     return best({*low, *high}, [&](const Grid& grid) {

@@ -16,15 +16,22 @@ namespace {
 constexpr int kMantissa = 23;  // bits of a float32
 constexpr uint32_t kSign = 0x80000000u;
 constexpr uint32_t kInfinity = 0x7f800000u;
+constexpr int64_t kMostRecent = 0xffffffff;  // numbers that short counts can count
 
 }  // namespace
+
+/// Zeroed memory of this size is not there until it is touched, unlike that of a vector.
+template <class Number>
+ValueHistogram::Table<Number> ValueHistogram::zeros(size_t size) {
+  Table<Number> table(static_cast<Number*>(std::calloc(size, sizeof(Number))));
+  if (!table) throw std::bad_alloc();
+  return table;
+}
 
 ValueHistogram::ValueHistogram(int mantissa_bits) : mantissa_bits_(mantissa_bits) {
   SPARSEBIT_CHECK(mantissa_bits >= 4 && mantissa_bits <= 12, InvalidArgument,
                   "a histogram has 4 to 12 bits of the mantissa, not ", mantissa_bits);
-  // Zeroed memory of this size is not there until it is touched, unlike that of a vector.
-  counts_.reset(static_cast<int64_t*>(std::calloc(2 * size(), sizeof(int64_t))));
-  if (!counts_) throw std::bad_alloc();
+  counts_ = zeros<uint32_t>(2 * size());
 }
 
 ValueHistogram::ValueHistogram(const ValueHistogram& other) : ValueHistogram(other.mantissa_bits_) {
@@ -35,11 +42,13 @@ bool ValueHistogram::add(const float* numbers, int64_t count) {
   constexpr int64_t kPiece = 8192;  // stays in the first cache between the two loops
   const auto [low_before, high_before] = std::pair(low_, high_);
   const int shift = kMantissa - mantissa_bits_;
+  if (recent_ + count > kMostRecent) settle();
+  recent_ += count;
   for (int64_t start = 0; start < count; start += kPiece) {
     const int64_t piece = std::min(kPiece, count - start);
     const auto [low, high] = bounds_of(numbers + start, piece);
     if (!std::isfinite(low) || !std::isfinite(high)) {
-      count_numbers(numbers, start, shift, counts_.get(), counts_.get() + size(), -1);
+      count_numbers(numbers, start, shift, counts_.get(), counts_.get() + size(), ~0u);
       count_ -= start;
       std::tie(low_, high_) = std::pair(low_before, high_before);
       return false;
@@ -52,6 +61,17 @@ bool ValueHistogram::add(const float* numbers, int64_t count) {
   return true;
 }
 
+/// Recent counts are short, so that more of them are near the processor.
+void ValueHistogram::settle() {
+  if (!settled_) settled_ = zeros<int64_t>(size());
+  for (size_t i = 0; i < size(); ++i) {
+    if (counts_[i] == 0 && counts_[i + size()] == 0) continue;  // no page is touched for nothing
+    settled_[i] += int64_t{counts_[i]} + counts_[i + size()];
+    counts_[i] = counts_[i + size()] = 0;
+  }
+  recent_ = 0;
+}
+
 void ValueHistogram::merge(const ValueHistogram& other) {
   SPARSEBIT_CHECK(mantissa_bits_ == other.mantissa_bits_, InvalidArgument,
                   "histograms of different bins cannot be merged");
@@ -59,8 +79,9 @@ void ValueHistogram::merge(const ValueHistogram& other) {
   low_ = count_ == 0 ? other.low_ : std::min(low_, other.low_);
   high_ = count_ == 0 ? other.high_ : std::max(high_, other.high_);
   count_ += other.count_;
-  for (size_t i = 0; i < 2 * size(); ++i) {
-    if (other.counts_[i] != 0) counts_[i] += other.counts_[i];  // no page is touched for nothing
+  if (!settled_) settled_ = zeros<int64_t>(size());
+  for (size_t i = 0; i < size(); ++i) {
+    if (const int64_t more = other.count_at(i); more > 0) settled_[i] += more;
   }
 }
 

@@ -21,7 +21,8 @@ class ValueHistogram {
   ValueHistogram(ValueHistogram&&) = default;
   ValueHistogram& operator=(ValueHistogram&&) = default;
 
-  static constexpr int kFine = 10;   ///< bins of 0.1 %
+  static constexpr int kFiner = 10;  ///< bins of 0.1 %
+  static constexpr int kFine = 9;    ///< bins of 0.2 %
   static constexpr int kCoarse = 8;  ///< bins of 0.4 %, where there are many histograms
 
   /// False, and nothing is counted, when one of them is not finite.
@@ -45,14 +46,24 @@ class ValueHistogram {
 
  private:
   struct Free {
-    void operator()(int64_t* memory) const { std::free(memory); }
+    void operator()(void* memory) const { std::free(memory); }
   };
+  template <class Number>
+  using Table = std::unique_ptr<Number[], Free>;
+  template <class Number>
+  static Table<Number> zeros(size_t size);
+
+  void settle();
   size_t size() const { return size_t{1} << (9 + mantissa_bits_); }  // sign and exponent: 9 bits
 
-  int64_t count_at(uint32_t key) const { return counts_[key] + counts_[key + size()]; }
+  int64_t count_at(size_t key) const {
+    return int64_t{counts_[key]} + counts_[key + size()] + (settled_ ? settled_[key] : 0);
+  }
 
   int mantissa_bits_;
-  std::unique_ptr<int64_t[], Free> counts_;  // two tables, see count_numbers()
+  Table<uint32_t> counts_;  // recent ones, two tables, see count_numbers()
+  Table<int64_t> settled_;  // those before, if there are any
+  int64_t recent_ = 0;
   int64_t count_ = 0;
   float low_ = 0, high_ = 0;
 };
