@@ -37,21 +37,24 @@ std::pair<float, float> bounds_of(const float* numbers, int64_t count) {
 }
 
 SPARSEBIT_FOR_EACH_CPU
-void count_numbers(const float* numbers, int64_t count, int shift, uint32_t* counts, uint32_t* twin,
+void count_numbers(const float* numbers, int64_t count, int shift, uint32_t* counts, uint32_t zeros,
                    uint32_t step) {
   constexpr int64_t kRun = 1024;
   uint32_t keys[kRun];
   for (int64_t start = 0; start < count; start += kRun) {
     const int64_t size = count - start < kRun ? count - start : kRun;
-    for (int64_t i = 0; i < size; ++i)
-      keys[i] = std::bit_cast<uint32_t>(numbers[start + i] + 0.f) >> shift;
+    for (int64_t i = 0; i < size; ++i) {
+      const uint32_t bits = std::bit_cast<uint32_t>(numbers[start + i] + 0.f);
+      const uint32_t slot = zeros + static_cast<uint32_t>(i) % kZeroSlots;
+      keys[i] = bits == 0 ? slot : bits >> shift;
+    }
     int64_t i = 0;
     for (; i + 4 <= size; i += 4) {
       const uint32_t a = keys[i], b = keys[i + 1], c = keys[i + 2], d = keys[i + 3];
       counts[a] += step;
-      twin[b] += step;
+      counts[b] += step;
       counts[c] += step;
-      twin[d] += step;
+      counts[d] += step;
     }
     for (; i < size; ++i) counts[keys[i]] += step;
   }

@@ -8,10 +8,11 @@ namespace sparsebit::quant {
 /// The smallest and the largest of at least one number; both are NaN when one of them is.
 std::pair<float, float> bounds_of(const float* numbers, int64_t count);
 
-/// Adds `step` to counts[bits of number >> shift] for each number. Minus zero is zero. There are
-/// two tables to be added up, `counts` and `twin`: neighbours are often equal, and a processor
+/// Adds `step` to counts[bits of number >> shift] for each number. Zeros and minus zeros go to
+/// counts[zeros] to counts[zeros + kZeroSlots - 1] in turn: there are many of them, and a processor
 /// waits for a count before it adds to the same one again.
-void count_numbers(const float* numbers, int64_t count, int shift, uint32_t* counts, uint32_t* twin,
+inline constexpr int64_t kZeroSlots = 8;
+void count_numbers(const float* numbers, int64_t count, int shift, uint32_t* counts, uint32_t zeros,
                    uint32_t step = 1);
 
 }  // namespace sparsebit::quant

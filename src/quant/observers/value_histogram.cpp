@@ -31,7 +31,7 @@ ValueHistogram::Table<Number> ValueHistogram::zeros(size_t size) {
 ValueHistogram::ValueHistogram(int mantissa_bits) : mantissa_bits_(mantissa_bits) {
   SPARSEBIT_CHECK(mantissa_bits >= 4 && mantissa_bits <= 12, InvalidArgument,
                   "a histogram has 4 to 12 bits of the mantissa, not ", mantissa_bits);
-  counts_ = zeros<uint32_t>(2 * size());
+  counts_ = zeros<uint32_t>(size() + kZeroSlots);
 }
 
 ValueHistogram::ValueHistogram(const ValueHistogram& other) : ValueHistogram(other.mantissa_bits_) {
@@ -48,26 +48,33 @@ bool ValueHistogram::add(const float* numbers, int64_t count) {
     const int64_t piece = std::min(kPiece, count - start);
     const auto [low, high] = bounds_of(numbers + start, piece);
     if (!std::isfinite(low) || !std::isfinite(high)) {
-      count_numbers(numbers, start, shift, counts_.get(), counts_.get() + size(), ~0u);
+      count_numbers(numbers, start, shift, counts_.get(), static_cast<uint32_t>(size()), ~0u);
       count_ -= start;
       std::tie(low_, high_) = std::pair(low_before, high_before);
       return false;
     }
     low_ = count_ == 0 ? low : std::min(low_, low);
     high_ = count_ == 0 ? high : std::max(high_, high);
-    count_numbers(numbers + start, piece, shift, counts_.get(), counts_.get() + size());
+    count_numbers(numbers + start, piece, shift, counts_.get(), static_cast<uint32_t>(size()));
     count_ += piece;
   }
   return true;
 }
 
+int64_t ValueHistogram::count_at(size_t key) const {
+  int64_t count = int64_t{counts_[key]} + (settled_ ? settled_[key] : 0);
+  if (key > 0) return count;
+  for (size_t slot = size(); slot < size() + kZeroSlots; ++slot) count += counts_[slot];
+  return count;
+}
+
 /// Recent counts are short, so that more of them are near the processor.
 void ValueHistogram::settle() {
   if (!settled_) settled_ = zeros<int64_t>(size());
-  for (size_t i = 0; i < size(); ++i) {
-    if (counts_[i] == 0 && counts_[i + size()] == 0) continue;  // no page is touched for nothing
-    settled_[i] += int64_t{counts_[i]} + counts_[i + size()];
-    counts_[i] = counts_[i + size()] = 0;
+  for (size_t i = 0; i < size() + kZeroSlots; ++i) {
+    if (counts_[i] == 0) continue;  // no page is touched for nothing
+    settled_[i < size() ? i : 0] += counts_[i];
+    counts_[i] = 0;
   }
   recent_ = 0;
 }

@@ -56,12 +56,10 @@ class ValueHistogram {
   void settle();
   size_t size() const { return size_t{1} << (9 + mantissa_bits_); }  // sign and exponent: 9 bits
 
-  int64_t count_at(size_t key) const {
-    return int64_t{counts_[key]} + counts_[key + size()] + (settled_ ? settled_[key] : 0);
-  }
+  int64_t count_at(size_t key) const;
 
   int mantissa_bits_;
-  Table<uint32_t> counts_;  // recent ones, two tables, see count_numbers()
+  Table<uint32_t> counts_;  // recent ones, and slots for zeros, see count_numbers()
   Table<int64_t> settled_;  // those before, if there are any
   int64_t recent_ = 0;
   int64_t count_ = 0;
