@@ -20,7 +20,7 @@ struct DataOptions {
   std::string data;
   std::string labels;
   std::string preprocess = {};  ///< a preset, or a YAML file; empty when not told
-  int64_t samples = 0;              ///< 0 = all
+  int64_t samples = 0;          ///< 0 = all
   int64_t batch_size = 8;
 };
 

@@ -351,8 +351,7 @@ TEST(QuantModel, GroupsThatDoNotFitNameTheLayer) {
   QConfig config = config_of();
   config.weight.quantizer.group_size = 4;
   EXPECT_THAT([&] { QuantModel(small, config); },
-              ThrowsMessage<Error>(HasSubstr(
-                  "\n    \"conv\": [\"QUANTIZER.GROUP_SIZE\", 0]")));
+              ThrowsMessage<Error>(HasSubstr("\n    \"conv\": [\"QUANTIZER.GROUP_SIZE\", 0]")));
   const zoo::Example yolo = zoo::make("yolo");
   config.weight.quantizer.group_size = 1;
   EXPECT_THAT([&] { QuantModel(*yolo.model, config, yolo.inputs); },
