@@ -48,11 +48,6 @@ const at::Tensor* find_any(const NamedTensors& arrays, std::initializer_list<con
   return nullptr;
 }
 
-void refuse_labels(const fs::path& labels) {
-  SPARSEBIT_CHECK(labels.empty(), InvalidArgument, labels.string(),
-                  ": labels by file name are for folders of images");
-}
-
 /// t10k-images-idx3-ubyte.gz -> t10k-labels-idx1-ubyte.gz; empty when it is not there.
 fs::path labels_beside(const fs::path& images) {
   std::string name = images.filename().string();
@@ -84,13 +79,11 @@ DatasetPtr dataset_of(const at::Tensor& samples, const at::Tensor& labels,
   return std::make_unique<ArrayDataset>(samples, labels, description);
 }
 
-DatasetPtr open_array(const fs::path& file, const fs::path& labels) {
-  refuse_labels(labels);
+DatasetPtr open_array(const fs::path& file) {
   return dataset_of(load_npy(file), {}, "an array, " + file.filename().string());
 }
 
-DatasetPtr open_array_archive(const fs::path& file, const fs::path& labels) {
-  refuse_labels(labels);
+DatasetPtr open_array_archive(const fs::path& file) {
   NamedTensors arrays;
   for (const auto& [name, bytes] : read_zip(file)) {
     const std::string array = name.ends_with(".npy") ? name.substr(0, name.size() - 4) : name;

@@ -12,10 +12,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void refuse_labels(const fs::path& data, const fs::path& labels) {
-  SPARSEBIT_CHECK(labels.empty(), InvalidArgument, data.string(),
-                  ": this has labels of its own, so a file of labels is not for it");
+void refuse_labels(const fs::path& labels, const fs::path& at_fault, const char* why) {
+  SPARSEBIT_CHECK(labels.empty(), InvalidArgument, at_fault.string(), ": ", why);
 }
+
+constexpr const char* kForImages = "labels by file name are for folders of images";
+constexpr const char* kHasLabels = "this has labels of its own, so a file of labels is not for it";
 
 std::unique_ptr<Dataset> open_folder(const fs::path& folder, const fs::path& labels) {
   std::vector<fs::path> images, binaries;
@@ -31,15 +33,17 @@ std::unique_ptr<Dataset> open_folder(const fs::path& folder, const fs::path& lab
   SPARSEBIT_CHECK(
       !binaries.empty(), InvalidArgument, folder.string(),
       ": there are no images (.jpg, .jpeg, .png, .bmp) and no CIFAR-10 files (.bin) in it");
-  refuse_labels(folder, labels);
+  refuse_labels(labels, folder, kHasLabels);
   return open_cifar(binaries);
 }
 
 std::unique_ptr<Dataset> open_file(const fs::path& file, const fs::path& labels) {
   const std::string start(MappedFile(file).bytes().substr(0, 6));
-  if (start == "\x93NUMPY") return open_array(file, labels);
-  if (start.starts_with("PK\x03\x04")) return open_array_archive(file, labels);
-  refuse_labels(file, labels);
+  const bool is_array = start == "\x93NUMPY", is_archive = start.starts_with("PK\x03\x04");
+  if (is_array || is_archive) refuse_labels(labels, labels, kForImages);
+  if (is_array) return open_array(file);
+  if (is_archive) return open_array_archive(file);
+  refuse_labels(labels, file, kHasLabels);
   const bool is_zipped = start.starts_with("\x1f\x8b");
   if (is_zipped || start.starts_with(std::string_view("\0\0\x08", 3))) return open_mnist(file);
   if (is_cifar(file)) return open_cifar({file});

@@ -13,9 +13,8 @@ bool has_image_suffix(const std::filesystem::path& file);
 DatasetPtr open_image_folder(const std::filesystem::path& folder,
                              std::vector<std::filesystem::path> files,
                              const std::filesystem::path& labels);
-DatasetPtr open_array(const std::filesystem::path& file, const std::filesystem::path& labels);
-DatasetPtr open_array_archive(const std::filesystem::path& file,
-                              const std::filesystem::path& labels);
+DatasetPtr open_array(const std::filesystem::path& file);
+DatasetPtr open_array_archive(const std::filesystem::path& file);
 DatasetPtr open_mnist(const std::filesystem::path& file);
 bool is_cifar(const std::filesystem::path& file);
 DatasetPtr open_cifar(const std::vector<std::filesystem::path>& files);
