@@ -17,11 +17,14 @@
 #include <malloc.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace sparsebit::quant {
 namespace {
@@ -34,15 +37,17 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// What `work` takes against what `other` takes, each the shortest of three times in turn: others
-/// use this machine as well.
-double ratio(const std::function<void()>& work, const std::function<void()>& other) {
-  double of_work = 1e9, of_other = 1e9;
-  for (int i = 0; i < 3; ++i) {
-    of_other = std::min(of_other, seconds_of(other));
-    of_work = std::min(of_work, seconds_of(work));
-  }
-  return of_work / of_other;
+/// How long two things take that are done in turn, batch by batch: others use this machine as well,
+/// and they come and go.
+struct Times {
+  double of_work = 0, of_float_pass = 0;
+
+  double ratio() const { return of_work / of_float_pass; }
+};
+
+double median(std::vector<double> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  return numbers[numbers.size() / 2];
 }
 
 /// The same images again and again, so that what they take does not grow with their number.
@@ -67,38 +72,85 @@ QConfig config_of(const std::string& observer) {
                  "bench"));
 }
 
+using ForBatch = std::function<void(const at::Tensor&)>;
+
+/// @param between  called for each batch, before it is used
 std::unique_ptr<QuantModel> quantize(const zoo::Example& example, const std::string& observer,
-                                     const std::vector<at::Tensor>& batches) {
+                                     const std::vector<at::Tensor>& batches,
+                                     const ForBatch& between = {}) {
   auto model = std::make_unique<QuantModel>(
       *example.model, config_of(observer), std::vector<fx::Value>{batches.front().narrow(0, 0, 1)});
   model->prepare_calibration();
-  for (const at::Tensor& batch : batches) model->forward({batch});
+  for (const at::Tensor& batch : batches) {
+    if (between) between(batch);
+    model->forward({batch});
+  }
   model->calc_qparams();
   return model;
 }
 
-void compare(const std::string& name, int64_t samples) {
-  const std::vector<at::Tensor> batches = images(samples);
-  const zoo::Example example = zoo::make(name);
-  const auto graph = fx::Tracer().trace(*example.model);
-  graph->eval();
-  fx::Interpreter plain(*graph, fx::RunMode::Inference);
-  const auto pass = [&] {
-    for (const at::Tensor& batch : batches) plain.run({batch});
-  };
-  pass();  // warm
-  fmt::print("{}: {} samples, a float pass takes {:.2f} s\n", name, samples, seconds_of(pass));
-  for (const char* observer : {"minmax", "percentile", "mse", "aciq", "kl_histogram"}) {
-    std::unique_ptr<QuantModel> model;
-    const double whole = ratio([&] { model = quantize(example, observer, batches); }, pass);
-    fmt::print("  {:<14} quantizing / float pass {:.2f}\n", observer, whole);
-    if (std::string(observer) != "minmax") continue;
+class Comparison {
+ public:
+  Comparison(const std::string& name, int64_t samples)
+      : example_(zoo::make(name)),
+        batches_(images(samples)),
+        graph_(fx::Tracer().trace(*example_.model)),
+        plain_(*graph_, fx::RunMode::Inference) {
+    graph_->eval();
+    for (const at::Tensor& batch : batches_) plain_.run({batch});  // warm
+  }
+
+  double quantizing(const std::string& observer) {
+    return median_of_three([&](Times& times) {
+      const double both = seconds_of([&] {
+        quantize(example_, observer, batches_,
+                 [&](const at::Tensor& batch) { run_plain(batch, times); });
+      });
+      times.of_work = both - times.of_float_pass;
+    });
+  }
+
+  double simulating() {
+    const std::unique_ptr<QuantModel> model = quantize(example_, "minmax", batches_);
     model->set_quant({.weights = true, .features = true});
     const at::NoGradGuard no_gradients;
-    const auto simulated = [&] {
-      for (const at::Tensor& batch : batches) model->forward({batch});
-    };
-    fmt::print("  {:<14} simulated pass / float pass {:.2f}\n", "", ratio(simulated, pass));
+    return median_of_three([&](Times& times) {
+      for (const at::Tensor& batch : batches_) {
+        run_plain(batch, times);
+        times.of_work += seconds_of([&] { model->forward({batch}); });
+      }
+    });
+  }
+
+ private:
+  void run_plain(const at::Tensor& batch, Times& times) {
+    times.of_float_pass += seconds_of([&] { plain_.run({batch}); });
+  }
+
+  static double median_of_three(const std::function<void(Times&)>& work) {
+    std::vector<double> ratios;
+    for (int i = 0; i < 3; ++i) {
+      Times times;
+      work(times);
+      ratios.push_back(times.ratio());
+    }
+    return median(ratios);
+  }
+
+  zoo::Example example_;
+  std::vector<at::Tensor> batches_;
+  std::shared_ptr<fx::GraphModule> graph_;
+  fx::Interpreter plain_;
+};
+
+void compare(const std::string& name, int64_t samples) {
+  Comparison comparison(name, samples);
+  fmt::print("{}, {} samples\n", name, samples);
+  fmt::print("  {:<14} simulated pass / float pass {:.2f}\n", "", comparison.simulating());
+  for (const char* observer : {"minmax", "percentile", "mse", "aciq", "kl_histogram"}) {
+    fmt::print("  {:<14} quantizing / float pass {:.2f}\n", observer,
+               comparison.quantizing(observer));
+    std::fflush(stdout);
   }
 }
 

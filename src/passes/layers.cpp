@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace sparsebit::passes {
 namespace {
@@ -87,7 +88,11 @@ int64_t Layer::outputs() const { return transposed ? weight.size(1) * groups : w
 int64_t Layer::inputs() const { return transposed ? weight.size(0) : weight.size(1) * groups; }
 
 bool Layer::is_finite() const {
-  const auto finite = [](const at::Tensor& t) { return at::isfinite(t).all().item<bool>(); };
+  const auto finite = [](const at::Tensor& t) {
+    if (t.numel() == 0) return true;
+    const auto [low, high] = at::aminmax(t);  // NaN, if one of them is
+    return std::isfinite(low.item<double>()) && std::isfinite(high.item<double>());
+  };
   return finite(weight) && (!bias.defined() || finite(bias));
 }
 

@@ -6,6 +6,37 @@
 #include <limits>
 
 namespace sparsebit::quant {
+namespace {
+
+constexpr uint32_t kSign = 0x80000000u, kInfinity = 0x7f800000u;
+
+/// Bounds of floats by their bits, in whole numbers, of which compilers make vectors. As unsigned
+/// numbers the negative ones are above all others, and the farther from zero the larger.
+struct BitBounds {
+  uint32_t least = ~0u, most = 0;
+  int32_t most_signed = INT32_MIN;
+  uint32_t least_magnitude = ~0u;  // less one, so that zero is none
+
+  inline __attribute__((always_inline)) void add(uint32_t bits) {
+    least = bits < least ? bits : least;
+    most = bits > most ? bits : most;
+    const int32_t with_sign = static_cast<int32_t>(bits);
+    most_signed = with_sign > most_signed ? with_sign : most_signed;
+    const uint32_t magnitude = (bits & ~kSign) - 1;
+    least_magnitude = magnitude < least_magnitude ? magnitude : least_magnitude;
+  }
+
+  Seen found() const {
+    const bool some_negative = most >= kSign, some_positive = most_signed >= 0;
+    const uint32_t high = some_positive ? static_cast<uint32_t>(most_signed) : least;
+    const uint32_t low = some_negative ? most : least;
+    const bool finite = (low & ~kSign) < kInfinity && (high & ~kSign) < kInfinity;
+    const uint32_t magnitude = least_magnitude == ~0u ? ~0u : least_magnitude + 1;
+    return {finite, std::bit_cast<float>(low), std::bit_cast<float>(high), magnitude};
+  }
+};
+
+}  // namespace
 
 SPARSEBIT_FOR_EACH_CPU
 std::pair<float, float> bounds_of(const float* numbers, int64_t count) {
@@ -37,16 +68,18 @@ std::pair<float, float> bounds_of(const float* numbers, int64_t count) {
 }
 
 SPARSEBIT_FOR_EACH_CPU
-void count_numbers(const float* numbers, int64_t count, int shift, uint32_t* counts, uint32_t zeros,
+Seen count_numbers(const float* numbers, int64_t count, int shift, uint32_t* counts, uint32_t zeros,
                    uint32_t step) {
   constexpr int64_t kRun = 1024;
   uint32_t keys[kRun];
+  BitBounds seen;
   for (int64_t start = 0; start < count; start += kRun) {
     const int64_t size = count - start < kRun ? count - start : kRun;
     for (int64_t i = 0; i < size; ++i) {
       const uint32_t bits = std::bit_cast<uint32_t>(numbers[start + i] + 0.f);
       const uint32_t slot = zeros + static_cast<uint32_t>(i) % kZeroSlots;
       keys[i] = bits == 0 ? slot : bits >> shift;
+      seen.add(bits);
     }
     int64_t i = 0;
     for (; i + 4 <= size; i += 4) {
@@ -58,6 +91,7 @@ void count_numbers(const float* numbers, int64_t count, int shift, uint32_t* cou
     }
     for (; i < size; ++i) counts[keys[i]] += step;
   }
+  return seen.found();
 }
 
 }  // namespace sparsebit::quant

@@ -32,6 +32,51 @@ inline Slopes slopes_at(float x, float scale, float low, float high) {
   return {n - v, 0, true};
 }
 
+template <class Difference>
+inline __attribute__((always_inline)) double sum_of_squares(const float* x, int64_t count,
+                                                            const Difference& difference) {
+  constexpr int64_t kLanes = 16;  // sums side by side, so that they are a vector
+  constexpr int64_t kRun = 1024;  // summed in float, which is exact enough for so few
+  double sum = 0;
+  for (int64_t start = 0; start < count; start += kRun) {
+    const int64_t end = start + kRun < count ? start + kRun : count;
+    float sums[kLanes] = {};
+    int64_t i = start;
+    for (; i + kLanes <= end; i += kLanes) {
+      for (int64_t k = 0; k < kLanes; ++k) {
+        const float off = difference(x[i + k]);
+        sums[k] += off * off;
+      }
+    }
+    for (; i < end; ++i) {
+      const float off = difference(x[i]);
+      sum += off * off;
+    }
+    for (const float part : sums) sum += part;
+  }
+  return sum;
+}
+
+/// The integral of (x - what x is rounded to)^2 from 0 on. Whole steps give scale^3 / 12 each, and
+/// beyond the last integer the rest is larger than half a step.
+class SquaredRounding {
+ public:
+  explicit SquaredRounding(const Grid& grid)
+      : scale_(grid.scale), per_unit_(1. / grid.scale), low_(grid.low), high_(grid.high) {}
+
+  double operator()(double x) const {
+    constexpr double kDoubleRounder = 6755399441055744.;  // 1.5 * 2^52
+    double whole = (x * per_unit_ + kDoubleRounder) - kDoubleRounder;
+    whole = whole < low_ ? low_ : whole;
+    whole = whole > high_ ? high_ : whole;
+    const double rest = x - whole * scale_;
+    return whole * scale_ * scale_ * scale_ * (1. / 12) + rest * rest * rest * (1. / 3);
+  }
+
+ private:
+  double scale_, per_unit_, low_, high_;
+};
+
 }  // namespace
 
 SPARSEBIT_FOR_EACH_CPU
@@ -49,24 +94,31 @@ void round_channels(const float* x, float* out, int64_t count, const float* scal
 
 SPARSEBIT_FOR_EACH_CPU
 double squared_error(const float* x, int64_t count, const Grid& grid) {
-  constexpr int64_t kLanes = 16;  // sums side by side, so that they are a vector
-  constexpr int64_t kRun = 1024;  // summed in float, which is exact enough for so few
   const float scale = grid.scale, low = grid.low, high = grid.high;
-  const auto error = [=](float number) {
-    const float off = number - rounded(clamped(number / scale, low, high)) * scale;
-    return off * off;
-  };
-  double sum = 0;
-  for (int64_t start = 0; start < count; start += kRun) {
-    const int64_t end = start + kRun < count ? start + kRun : count;
-    float sums[kLanes] = {};
-    int64_t i = start;
-    for (; i + kLanes <= end; i += kLanes) {
-      for (int64_t k = 0; k < kLanes; ++k) sums[k] += error(x[i + k]);
-    }
-    for (; i < end; ++i) sum += error(x[i]);
-    for (const float part : sums) sum += part;
+  return sum_of_squares(x, count, [=](float number) {
+    return number - rounded(clamped(number / scale, low, high)) * scale;
+  });
+}
+
+SPARSEBIT_FOR_EACH_CPU
+double squared_excess(const float* x, int64_t count, float low, float high) {
+  return sum_of_squares(x, count,
+                        [=](float number) { return number - clamped(number, low, high); });
+}
+
+SPARSEBIT_FOR_EACH_CPU
+double squared_error_of_spread(const double* low, const double* high, const double* density,
+                               int64_t count, const Grid& grid) {
+  constexpr int64_t kLanes = 8;
+  const SquaredRounding integral(grid);
+  double sums[kLanes] = {}, sum = 0;
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int64_t k = 0; k < kLanes; ++k)
+      sums[k] += (integral(high[i + k]) - integral(low[i + k])) * density[i + k];
   }
+  for (; i < count; ++i) sum += (integral(high[i]) - integral(low[i])) * density[i];
+  for (const double part : sums) sum += part;
   return sum;
 }
 

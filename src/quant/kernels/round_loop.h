@@ -23,6 +23,14 @@ void round_channels(const float* x, float* out, int64_t count, const float* scal
 /// The sum of squares of what round_row() changes.
 double squared_error(const float* x, int64_t count, const Grid& grid);
 
+/// The same for numbers that are spread evenly from low[i] to high[i], `density[i]` of them per
+/// unit.
+double squared_error_of_spread(const double* low, const double* high, const double* density,
+                               int64_t count, const Grid& grid);
+
+/// The sum of squares of how far numbers are beyond two bounds.
+double squared_excess(const float* x, int64_t count, float low, float high);
+
 /// Gradients of what round_row() computes.
 struct RowGradient {
   double scale = 0;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace sparsebit::quant {
 namespace {
@@ -25,53 +26,51 @@ Grid grid_of(const Bounds& bounds, const QuantSpec& spec) {
           static_cast<float>(spec.qmax()) - zero_point};
 }
 
-/// Half to even, without a call: right for numbers below 2^51.
-double rounded(double x) {
-  constexpr double kRounder = 6755399441055744.;  // 1.5 * 2^52
-  return (x + kRounder) - kRounder;
-}
+/// The counts of a histogram, in lists that a processor reads side by side.
+struct Spread {
+  std::vector<double> low, high, density;
 
-/// The integral of (x - nearest multiple of scale)^2 from 0 to x.
-double squared_rounding(double x, double scale) {
-  const double whole = rounded(x / scale), rest = x - whole * scale;
-  return whole * scale * scale * scale / 12 + rest * rest * rest / 3;
-}
-
-/// The mean squared error of numbers that are spread evenly from `low` to `high`.
-double mean_error(double low, double high, const Grid& grid) {
-  const double scale = grid.scale, least = grid.low * scale, most = grid.high * scale;
-  if (high <= low) {
-    const double nearest =
-        std::clamp(rounded(low / scale), double{grid.low}, double{grid.high}) * scale;
-    return (low - nearest) * (low - nearest);
-  }
-  const auto cubed = [](double x) { return x * x * x; };
-  double sum = 0;
-  // Beyond the last integer; between it and the half step around it rounding says the same.
-  if (high > most) sum += (cubed(high - most) - cubed(std::max(low, most) - most)) / 3;
-  if (low < least) sum += (cubed(least - low) - cubed(least - std::min(high, least))) / 3;
-  const double from = std::clamp(low, least, most), to = std::clamp(high, least, most);
-  if (to > from) sum += squared_rounding(to, scale) - squared_rounding(from, scale);
-  return sum / (high - low);
-}
-
-/// Bins that are narrow against any step that is tried are put together: near zero there are
-/// thousands of them.
-std::vector<ValueHistogram::Bin> even_bins(const ValueHistogram& histogram) {
-  constexpr double kNarrow = 1. / 4096;
-  const double largest = std::max(-double{histogram.low()}, double{histogram.high()});
-  std::vector<ValueHistogram::Bin> bins;
-  for (const ValueHistogram::Bin& bin : histogram.bins()) {
-    const bool same_sign = !bins.empty() && (bins.back().low < 0) == (bin.low < 0);
-    if (same_sign && bin.high - bins.back().low <= largest * kNarrow) {
-      bins.back().high = bin.high;
-      bins.back().count += bin.count;
-    } else {
-      bins.push_back(bin);
+  /// Bins that are narrow against any step that is tried are put together: near zero there are
+  /// thousands of them.
+  explicit Spread(const ValueHistogram& histogram) {
+    constexpr double kNarrow = 1. / 4096;
+    const double largest = std::max(-double{histogram.low()}, double{histogram.high()});
+    for (const ValueHistogram::Bin& bin : histogram.bins()) {
+      const bool same_sign = !low.empty() && (low.back() < 0) == (bin.low < 0);
+      if (same_sign && bin.high - low.back() <= largest * kNarrow) {
+        high.back() = bin.high;
+        density.back() += static_cast<double>(bin.count);
+      } else {
+        add(bin);
+      }
     }
+    for (size_t i = 0; i < low.size(); ++i) density[i] /= high[i] - low[i];
   }
-  return bins;
-}
+
+  int64_t size() const { return std::ssize(low); }
+
+  double squared_excess(const Bounds& bounds) const {
+    double sum = 0;
+    const auto add_excess = [&](size_t i, double excess) {
+      sum += excess * excess * density[i] * (high[i] - low[i]);
+    };
+    for (size_t i = 0; i < low.size() && high[i] < bounds.low; ++i)
+      add_excess(i, bounds.low - high[i]);
+    for (size_t i = low.size(); i-- > 0 && low[i] > bounds.high;)
+      add_excess(i, low[i] - bounds.high);
+    return sum;
+  }
+
+ private:
+  /// A bin of a single number is given a little width. Zero has no error, whatever the range.
+  void add(const ValueHistogram::Bin& bin) {
+    if (bin.low == 0 && bin.high == 0) return;
+    const double margin = bin.low == bin.high ? 1e-6 * std::abs(bin.low) : 0;
+    low.push_back(bin.low - margin);
+    high.push_back(bin.high + margin);
+    density.push_back(static_cast<double>(bin.count));
+  }
+};
 
 /// The range with the least squared error. Of equals the wider wins.
 class Mse : public DistributionObserver {
@@ -83,34 +82,52 @@ class Mse : public DistributionObserver {
 
   Bounds bounds_of(std::span<const float> numbers) const override {
     const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
-    return best({*low, *high}, [&](const Grid& grid) {
-      return squared_error(numbers.data(), static_cast<int64_t>(numbers.size()), grid);
-    });
+    const float* first = numbers.data();
+    const int64_t count = std::ssize(numbers);
+    return best(
+        {*low, *high}, [&](const Grid& grid) { return squared_error(first, count, grid); },
+        [&](const Bounds& bounds) {
+          return squared_excess(first, count, static_cast<float>(bounds.low),
+                                static_cast<float>(bounds.high));
+        });
   }
 
   Bounds bounds_of(const ValueHistogram& histogram) const override {
-    const std::vector<ValueHistogram::Bin> bins = even_bins(histogram);
-    return best({histogram.low(), histogram.high()}, [&](const Grid& grid) {
-      double sum = 0;
-      for (const ValueHistogram::Bin& bin : bins)
-        sum += static_cast<double>(bin.count) * mean_error(bin.low, bin.high, grid);
-      return sum;
-    });
+    const Spread spread(histogram);
+    return best(
+        {histogram.low(), histogram.high()},
+        [&](const Grid& grid) {
+          return squared_error_of_spread(spread.low.data(), spread.high.data(),
+                                         spread.density.data(), spread.size(), grid);
+        },
+        [&](const Bounds& bounds) { return spread.squared_excess(bounds); });
   }
 
-  template <class Error>
-  Bounds best(const Bounds& all, const Error& error) const {
+  /// What is beyond a range is an error that only grows when the range becomes narrower: once that
+  /// alone is more than the least error, the rest need not be tried.
+  template <class Error, class Excess>
+  Bounds best(const Bounds& all, const Error& error, const Excess& excess) const {
     Bounds best = all;
     double least = std::numeric_limits<double>::infinity();
     for (int i = 0; i < kCandidates; ++i) {
       const double factor = 1 - kStep * i;
       const Bounds candidate = {all.low * factor, all.high * factor};
-      const double found = error(grid_of(candidate, spec()));
+      const Grid grid = grid_of(candidate, spec());
+      if (excess(reach_of(candidate, grid.scale)) >= least) break;
+      const double found = error(grid);
       if (found >= least) continue;
       least = found;
       best = candidate;
     }
     return best;
+  }
+
+  /// No grid of the range reaches farther: rounding the zero point moves it by up to half a step.
+  Bounds reach_of(const Bounds& range, double scale) const {
+    const double low = std::min(range.low, 0.), high = std::max(range.high, 0.);
+    const double far = std::max(-low, high) + scale;
+    if (spec().is_symmetric()) return {-far, far};
+    return {low - scale, high + scale};
   }
 };
 

@@ -15,7 +15,6 @@ namespace {
 
 constexpr int kMantissa = 23;  // bits of a float32
 constexpr uint32_t kSign = 0x80000000u;
-constexpr uint32_t kInfinity = 0x7f800000u;
 constexpr int64_t kMostRecent = 0xffffffff;  // numbers that short counts can count
 
 }  // namespace
@@ -39,31 +38,29 @@ ValueHistogram::ValueHistogram(const ValueHistogram& other) : ValueHistogram(oth
 }
 
 bool ValueHistogram::add(const float* numbers, int64_t count) {
-  constexpr int64_t kPiece = 8192;  // stays in the first cache between the two loops
-  const auto [low_before, high_before] = std::pair(low_, high_);
-  const int shift = kMantissa - mantissa_bits_;
+  if (count == 0) return true;
   if (recent_ + count > kMostRecent) settle();
-  recent_ += count;
-  for (int64_t start = 0; start < count; start += kPiece) {
-    const int64_t piece = std::min(kPiece, count - start);
-    const auto [low, high] = bounds_of(numbers + start, piece);
-    if (!std::isfinite(low) || !std::isfinite(high)) {
-      count_numbers(numbers, start, shift, counts_.get(), static_cast<uint32_t>(size()), ~0u);
-      count_ -= start;
-      std::tie(low_, high_) = std::pair(low_before, high_before);
-      return false;
-    }
-    low_ = count_ == 0 ? low : std::min(low_, low);
-    high_ = count_ == 0 ? high : std::max(high_, high);
-    count_numbers(numbers + start, piece, shift, counts_.get(), static_cast<uint32_t>(size()));
-    count_ += piece;
+  const int shift = kMantissa - mantissa_bits_;
+  const auto zeros = static_cast<uint32_t>(size());
+  const Seen seen = count_numbers(numbers, count, shift, counts_.get(), zeros);
+  if (!seen.finite) {
+    count_numbers(numbers, count, shift, counts_.get(), zeros, ~0u);
+    return false;
   }
+  low_ = count_ == 0 ? seen.low : std::min(low_, seen.low);
+  high_ = count_ == 0 ? seen.high : std::max(high_, seen.high);
+  least_key_ = std::min(least_key_, seen.magnitude >> shift);
+  recent_ += count;
+  count_ += count;
   return true;
 }
 
-int64_t ValueHistogram::count_at(size_t key) const {
-  int64_t count = int64_t{counts_[key]} + (settled_ ? settled_[key] : 0);
-  if (key > 0) return count;
+inline int64_t ValueHistogram::count_at(size_t key) const {
+  return int64_t{counts_[key]} + (settled_ ? settled_[key] : 0);
+}
+
+int64_t ValueHistogram::zeros_counted() const {
+  int64_t count = count_at(0);
   for (size_t slot = size(); slot < size() + kZeroSlots; ++slot) count += counts_[slot];
   return count;
 }
@@ -87,14 +84,16 @@ void ValueHistogram::merge(const ValueHistogram& other) {
   high_ = count_ == 0 ? other.high_ : std::max(high_, other.high_);
   count_ += other.count_;
   if (!settled_) settled_ = zeros<int64_t>(size());
-  for (size_t i = 0; i < size(); ++i) {
+  least_key_ = std::min(least_key_, other.least_key_);
+  settled_[0] += other.zeros_counted();
+  for (size_t i = 1; i < size(); ++i) {
     if (const int64_t more = other.count_at(i); more > 0) settled_[i] += more;
   }
 }
 
 std::vector<ValueHistogram::Bin> ValueHistogram::bins() const {
   const int shift = kMantissa - mantissa_bits_;
-  const uint32_t half = kInfinity >> shift;  // keys of finite numbers of one sign
+  const auto key_of = [&](float number) { return std::bit_cast<uint32_t>(number) >> shift; };
   const auto magnitude = [&](uint32_t key) {
     return static_cast<double>(std::bit_cast<float>(key << shift));
   };
@@ -103,13 +102,18 @@ std::vector<ValueHistogram::Bin> ValueHistogram::bins() const {
     bins.push_back(
         {std::clamp<double>(low, low_, high_), std::clamp<double>(high, low_, high_), count});
   };
-  for (uint32_t key = half; key-- > 0;) {
-    const int64_t count = count_at(key | (kSign >> shift));
-    if (count > 0) add(-magnitude(key + 1), -magnitude(key), count);
+  if (low_ < 0) {
+    for (uint32_t key = key_of(-low_) + 1; key-- > least_key_;) {
+      if (const int64_t count = count_at(key | (kSign >> shift)); count > 0)
+        add(-magnitude(key + 1), -magnitude(key), count);
+    }
   }
-  for (uint32_t key = 0; key < half; ++key) {
-    if (const int64_t count = count_at(key); count > 0)
-      add(magnitude(key), magnitude(key + 1), count);
+  if (const int64_t count = zeros_counted(); count > 0) add(0, magnitude(1), count);
+  if (high_ > 0) {
+    for (uint32_t key = std::max(least_key_, 1u); key <= key_of(high_); ++key) {
+      if (const int64_t count = count_at(key); count > 0)
+        add(magnitude(key), magnitude(key + 1), count);
+    }
   }
   return bins;
 }

@@ -56,12 +56,14 @@ class ValueHistogram {
   void settle();
   size_t size() const { return size_t{1} << (9 + mantissa_bits_); }  // sign and exponent: 9 bits
 
-  int64_t count_at(size_t key) const;
+  int64_t count_at(size_t key) const;  // without what is in the slots for zeros
+  int64_t zeros_counted() const;       // and numbers in the bin of zero
 
   int mantissa_bits_;
   Table<uint32_t> counts_;  // recent ones, and slots for zeros, see count_numbers()
   Table<int64_t> settled_;  // those before, if there are any
   int64_t recent_ = 0;
+  uint32_t least_key_ = ~0u;  // no number but zero is below: pages there are not even read
   int64_t count_ = 0;
   float low_ = 0, high_ = 0;
 };
