@@ -117,7 +117,8 @@ std::unique_ptr<quant::QuantModel> calibrated_model(const CalibrationOptions& op
                                                     const PreparedData& data) {
   const quant::QConfig config = quant::parse_qconfig(std::filesystem::path(options.config));
   LoadedModel loaded = load_model(options.model, {.seed = options.common.seed});
-  const int64_t fixed = fixed_batch(*loaded.module, options.model);
+  check_one_input(*loaded.module, options.model);
+  const int64_t fixed = loaded.module->fixed_batch();
   SPARSEBIT_CHECK(!config.schedule.bn_tuning || fixed == 0, Unsupported,
                   "batch norms cannot be tuned in a model that takes ", fixed,
                   " samples at once: leave its batch size open");

@@ -114,13 +114,10 @@ void check_fits(const fx::GraphModule& module, const at::Tensor& batch, const st
                   batch.sizes().slice(1), "; --preprocess can resize, crop and change the layout");
 }
 
-int64_t fixed_batch(const fx::GraphModule& module, const std::string& source) {
-  const auto inputs = module.graph().placeholders();
-  SPARSEBIT_CHECK(inputs.size() == 1, Unsupported, source, ": it has ", inputs.size(),
+void check_one_input(const fx::GraphModule& module, const std::string& source) {
+  const size_t inputs = module.graph().placeholders().size();
+  SPARSEBIT_CHECK(inputs == 1, Unsupported, source, ": it has ", inputs,
                   " inputs, and data sets have one");
-  const auto& info = inputs.front()->tensor_info();
-  const bool is_fixed = info && !info->shape.empty() && info->shape[0] > 0;
-  return is_fixed ? info->shape[0] : 0;
 }
 
 }  // namespace sparsebit::cli

@@ -58,9 +58,8 @@ class PreparedData {
   int64_t batch_size_;
 };
 
-/// How many samples the only input of a model takes at once; 0 when that is open. Throws
-/// Unsupported, naming `source`, when it has several inputs.
-int64_t fixed_batch(const fx::GraphModule& module, const std::string& source);
+/// Throws Unsupported, naming `source`, when a model has several inputs: data sets have one.
+void check_one_input(const fx::GraphModule& module, const std::string& source);
 
 /// Throws InvalidArgument when samples are not what the only input of the model takes.
 void check_fits(const fx::GraphModule& module, const at::Tensor& batch, const std::string& source);

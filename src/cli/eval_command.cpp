@@ -37,9 +37,9 @@ class Classifier {
       loaded_ = load_model(source, {.seed = seed});
       loaded_.module->eval();
     }
-    const int64_t told = cli::fixed_batch(module(), source);
+    check_one_input(module(), source);
     // What the graph of a quantized one tells is only the example it was made with.
-    batch_ = quantized_ ? quantized_->fixed_batch() : told;
+    batch_ = quantized_ ? quantized_->fixed_batch() : loaded_.module->fixed_batch();
   }
 
   /// How many samples it takes at once; 0 when any number will do.

@@ -95,6 +95,14 @@ std::shared_ptr<GraphModule> GraphModule::clone_graph_module() const {
   return std::static_pointer_cast<GraphModule>(clone());
 }
 
+int64_t GraphModule::fixed_batch() const {
+  for (const Node* input : graph_->placeholders()) {
+    const auto& info = input->tensor_info();
+    if (info && !info->shape.empty() && info->shape[0] > 0) return info->shape[0];
+  }
+  return 0;
+}
+
 void GraphModule::refresh_signature() { set_forward_schema(signature_of(*graph_)); }
 
 Value GraphModule::forward(const Args& in) {

@@ -80,7 +80,7 @@ QuantModel::QuantModel(fx::Module& model, const QConfig& config,
                        const std::vector<fx::Value>& example)
     : config_(config),
       module_(graph_of(model, config)),
-      fixed_batch_(quant::fixed_batch(*module_)) {
+      fixed_batch_(module_->fixed_batch()) {
   module_->eval();
   if (!example.empty()) fx::record_shapes(*module_, example);
   passes::run_passes(*module_, schedule_of(config_));

@@ -28,6 +28,9 @@ class GraphModule : public Module {
   const std::vector<std::string>& output_names() const { return output_names_; }
   void set_output_names(std::vector<std::string> names) { output_names_ = std::move(names); }
 
+  /// How many samples it takes at once, as its inputs say; 0 when they leave that open.
+  int64_t fixed_batch() const;
+
   /// To be called after placeholders changed: forward() takes its arguments from them.
   void refresh_signature();
 

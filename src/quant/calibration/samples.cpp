@@ -24,14 +24,6 @@ int64_t batch_size(const std::vector<fx::Value>& batch) {
 
 }  // namespace
 
-int64_t fixed_batch(const fx::GraphModule& module) {
-  for (const fx::Node* input : module.graph().placeholders()) {
-    const auto& info = input->tensor_info();
-    if (info && !info->shape.empty() && info->shape[0] > 0) return info->shape[0];
-  }
-  return 0;
-}
-
 std::vector<std::vector<fx::Value>> samples_of(const std::vector<fx::Value>& batch,
                                                int64_t at_once) {
   const int64_t size = batch_size(batch);

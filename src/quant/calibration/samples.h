@@ -6,9 +6,6 @@
 
 namespace sparsebit::quant {
 
-/// How many samples a graph takes at once, as its inputs say; 0 when they leave that open.
-int64_t fixed_batch(const fx::GraphModule& module);
-
 /// The inputs of single samples, or of as many as the graph takes at once, out of those of a batch.
 /// What a library computes for a sample depends on how many others are beside it, so calibration
 /// always shows it as many. Tensors whose first axis is the batch are split: all that have axes
