@@ -90,7 +90,8 @@ int64_t Layer::inputs() const { return transposed ? weight.size(0) : weight.size
 bool Layer::is_finite() const {
   const auto finite = [](const at::Tensor& t) {
     if (t.numel() == 0) return true;
-    const auto [low, high] = at::aminmax(t);  // NaN, if one of them is
+    const bool is_short = t.element_size() < 4;  // which libtorch has no aminmax() for
+    const auto [low, high] = at::aminmax(is_short ? t.to(at::kFloat) : t);  // NaN, if one is
     return std::isfinite(low.item<double>()) && std::isfinite(high.item<double>());
   };
   return finite(weight) && (!bias.defined() || finite(bias));
