@@ -2,8 +2,9 @@
 //
 // The manifest is a list of
 //   {"model": path, "inputs": {name: file.npy}, "outputs": folder,
-//    "optimize": "disable" | "basic" | "all", "threads": 1}
-// where the last two may be left out. Outputs are written as folder/INDEX.npy. For each entry one
+//    "optimize": "disable" | "basic" | "all", "threads": 1, "optimized": file.onnx}
+// where the last three may be left out; "optimized" is where the model that really runs is written.
+// Outputs are written as folder/INDEX.npy. For each entry one
 // line of JSON is printed: {"ok": true, "names": [...]} or {"ok": false, "error": "one line"}.
 // SPARSEBIT_ONNXRUNTIME is the folder install_onnxruntime.sh installed into.
 
@@ -66,6 +67,7 @@ async function run(entry) {
     intraOpNumThreads: entry.threads ?? 1,
     interOpNumThreads: 1,
     logSeverityLevel: 4, // errors come back as exceptions
+    ...(entry.optimized ? { optimizedModelFilePath: entry.optimized } : {}),
   });
   try {
     const feeds = {};

@@ -24,6 +24,8 @@ def run(entry: dict) -> dict:
     options.intra_op_num_threads = entry.get("threads", 1)
     options.inter_op_num_threads = 1
     options.log_severity_level = 4  # errors come back as exceptions
+    if "optimized" in entry:
+        options.optimized_model_filepath = entry["optimized"]
     session = ort.InferenceSession(entry["model"], options, providers=["CPUExecutionProvider"])
     feeds = {name: np.load(path) for name, path in entry["inputs"].items()}
     names = [output.name for output in session.get_outputs()]

@@ -2,10 +2,12 @@
 
 #include "cli/model_source.h"
 
+#include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/progress.h"
+#include "sparsebit/quant/spec/default_config.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -74,8 +76,13 @@ void tune_batch_norms(quant::QuantModel& model, const PreparedData& data,
 
 void add_calibration_options(CLI::App& command, CalibrationOptions& options) {
   command.add_option("model", options.model, kModelHelp)->required()->check(not_empty);
-  command.add_option("-c,--config", options.config, "YAML file: what is quantized how")
-      ->required()
+  command
+      .add_option("-c,--config", options.config,
+                  "YAML file: what is quantized how; without it, what `sparsebit config` shows")
+      ->check(not_empty);
+  command
+      .add_option("--platform", options.platform,
+                  "What runs the result: onnxruntime (the default), tensorrt or virtual")
       ->check(not_empty);
   add_data_options(command, options.data);
   command.add_flag("--sequential", options.sequential,
@@ -113,9 +120,24 @@ void warn_about(const fx::GraphModule& module, const quant::QuantModel& model,
 
 }  // namespace
 
+ChosenConfig chosen_config(const CalibrationOptions& options) {
+  if (options.config.empty()) {
+    const std::string platform = options.platform.empty() ? "onnxruntime" : options.platform;
+    const std::string text = quant::default_config(quant::backend_from_text(platform));
+    return {text, quant::parse_qconfig(parse_yaml(text, "the default config"))};
+  }
+  ChosenConfig chosen{read_file(options.config),
+                      quant::parse_qconfig(std::filesystem::path(options.config))};
+  SPARSEBIT_CHECK(options.platform.empty() ||
+                      quant::backend_from_text(options.platform) == chosen.config.backend,
+                  InvalidArgument, options.config, ": it is for the backend ",
+                  to_string(chosen.config.backend), ", and --platform says ", options.platform);
+  return chosen;
+}
+
 std::unique_ptr<quant::QuantModel> calibrated_model(const CalibrationOptions& options,
                                                     const PreparedData& data) {
-  const quant::QConfig config = quant::parse_qconfig(std::filesystem::path(options.config));
+  const quant::QConfig config = chosen_config(options).config;
   LoadedModel loaded = load_model(options.model, {.seed = options.common.seed});
   check_one_input(*loaded.module, options.model);
   const int64_t fixed = loaded.module->fixed_batch();

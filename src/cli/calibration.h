@@ -16,15 +16,24 @@ namespace sparsebit::cli {
 
 /// Options of commands that calibrate a model.
 struct CalibrationOptions {
-  std::string model;   ///< as written on the command line
-  std::string config;  ///< a YAML file
+  std::string model;          ///< as written on the command line
+  std::string config = {};    ///< a YAML file, or empty: the platform's own
+  std::string platform = {};  ///< what the result is for; empty: what the config says
   DataOptions data;
   bool sequential = false;  ///< ranges are those that quantized layers give
   bool json = false;
   CommonOptions common;
 };
 
-/// Declares the model, -c, the options of data, --sequential, --json and those every command has.
+/// The YAML that counts, and what it says. Throws InvalidArgument when --platform says otherwise.
+struct ChosenConfig {
+  std::string text;
+  quant::QConfig config;
+};
+ChosenConfig chosen_config(const CalibrationOptions& options);
+
+/// Declares the model, -c, --platform, the options of data, --sequential, --json and those every
+/// command has.
 void add_calibration_options(CLI::App& command, CalibrationOptions& options);
 
 /// Loads the model, puts quantizers into it and calibrates it with all of the data; tunes batch

@@ -4,6 +4,7 @@
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/export/quantized_file.h"
+#include "sparsebit/export/quantized_onnx.h"
 #include "sparsebit/quant/quant_model.h"
 
 #include <fmt/format.h>
@@ -20,13 +21,17 @@ namespace {
 struct QuantizeOptions {
   CalibrationOptions calibration;
   std::string output;
+  int64_t opset = 17;
 };
+
+/// Other files hold the simulation itself.
+bool is_onnx(const std::string& file) { return std::filesystem::path(file).extension() == ".onnx"; }
 
 /// How many quantizers there are of each kind: "int8 per-channel-symmetric minmax" -> 21.
 std::map<std::string, int64_t> kinds_of(const quant::QuantModel& model) {
   std::map<std::string, int64_t> kinds;
   for (const quant::QuantPoint& point : model.points()) {
-    const char* what = point.is_weight() ? "weights" : "features";
+    const char* what = point.is_weight() ? "weights" : point.is_bias() ? "biases" : "features";
     ++kinds[std::string(what) + ", " + point.quantizer->summary()];
   }
   return kinds;
@@ -46,6 +51,7 @@ void check_output(const QuantizeOptions& options) {
   const CalibrationOptions& asked = options.calibration;
   std::error_code none;
   for (const std::string& input : {asked.model, asked.config, asked.data.data, asked.data.labels}) {
+    if (input.empty()) continue;
     SPARSEBIT_CHECK(!std::filesystem::equivalent(options.output, input, none), InvalidArgument,
                     options.output, ": this is read, so it cannot be the output");
   }
@@ -79,7 +85,7 @@ std::string report(const QuantizeOptions& options, const quant::QuantModel& mode
 /// What the file was made of, without paths, which say nothing elsewhere.
 std::string origin_of(const CalibrationOptions& asked, const PreparedData& data) {
   nlohmann::ordered_json json;
-  json["config"] = read_file(asked.config);
+  json["config"] = chosen_config(asked).text;
   json["preprocess"] = data.preprocess().describe();
   json["samples"] = data.size();
   if (!data.has_all()) json["seed"] = asked.common.seed;
@@ -94,7 +100,11 @@ void quantize(const QuantizeOptions& options, std::ostream& out) {
   const PreparedData data(asked.data, asked.common.seed);
   const auto model = calibrated_model(asked, data);
   model->set_quant({.weights = true, .features = true});
-  exports::save_quantized(*model, options.output, origin_of(asked, data));
+  if (is_onnx(options.output)) {
+    exports::export_onnx(*model, options.output, {.opset = options.opset});
+  } else {
+    exports::save_quantized(*model, options.output, origin_of(asked, data));
+  }
   out << report(options, *model, data.size());
 }
 

@@ -189,7 +189,9 @@ Val Exporter::convert(const Node& node) {
     name_result(node, result);
     return result;
   }
+  if (quant::Quantizer* quantizer = quantizer_at(node)) return write_quantizer(node, *quantizer);
   if (const std::optional<fx::OperatorCall> call = fx::resolve(node, module_)) {
+    if (is_clipped_by_rounding(node, *call)) return value_of(*node.inputs().front());
     const bool in_place = fx::mutates_input(node, module_);
     Val result = convert_call(node, *call);
     if (in_place) keep_type(node, *call, result);

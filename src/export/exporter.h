@@ -4,6 +4,7 @@
 #include "export/shape_facts.h"
 
 #include "sparsebit/fx/resolve.h"
+#include "sparsebit/quant/quantizers/quantizer.h"
 
 #include <map>
 #include <string>
@@ -58,6 +59,14 @@ class Exporter : public ValueSource {
   void check_carried_opsets(const fx::Node& node, const onnx::NodeProto& proto);
   void check_carried_opset(const fx::Node& node, const std::string& type, int64_t opset);
 
+  // Quantizers, see quantization.cpp.
+  Val write_quantizer(const fx::Node& node, quant::Quantizer& quantizer);
+  Val write_feature_quantizer(const fx::Node& node, const quant::Quantizer& quantizer, Sym x);
+  Val write_weight_quantizer(const fx::Node& node, quant::Quantizer& quantizer,
+                             const at::Tensor& weight);
+  quant::Quantizer* quantizer_at(const fx::Node& node) const;
+  bool is_clipped_by_rounding(const fx::Node& node, const fx::OperatorCall& call) const;
+
   // Inputs and outputs.
   struct Result {
     std::string wish;
@@ -81,6 +90,7 @@ class Exporter : public ValueSource {
   std::unordered_set<std::string> taken_outputs_;
   std::map<std::string, int64_t> domains_;
   bool carries_unknown_ = false;
+  std::unordered_map<const quant::Quantizer*, std::pair<Sym, Sym>> scales_;  // and zero points
 };
 
 }  // namespace sparsebit::exports

@@ -13,6 +13,8 @@ namespace sparsebit::exports {
 
 using Shape = std::vector<int64_t>;  ///< -1 where the size is not fixed
 
+struct Quantized;
+
 /// A value of the ONNX graph that is being written: its name and what is known about it. An empty
 /// name stands for an input that is left out.
 struct Sym {
@@ -20,6 +22,7 @@ struct Sym {
   at::ScalarType dtype = at::ScalarType::Undefined;  ///< Undefined when nobody knows
   std::optional<Shape> shape = {};                   ///< nothing when not even the rank is known
   at::Tensor constant = {};                          ///< defined for constants written by us
+  std::shared_ptr<const Quantized> integers = {};  ///< what it is made of, behind DequantizeLinear
 
   bool present() const { return !name.empty(); }
   bool fixed() const;  ///< whether every size is known

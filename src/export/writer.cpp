@@ -107,6 +107,14 @@ void GraphWriter::name_producer(const Sym& value, const std::string& name) {
   }
 }
 
+void GraphWriter::set_doc(const Sym& value, const std::string& text) {
+  for (size_t i = first_node_; i < nodes_.size(); ++i) {
+    const auto& outputs = nodes_[i].output();
+    if (std::find(outputs.begin(), outputs.end(), value.name) != outputs.end())
+      nodes_[i].set_doc_string(text);
+  }
+}
+
 bool GraphWriter::is_made_by_node(const std::string& value) const {
   return std::any_of(nodes_.begin(), nodes_.end(), [&](const onnx::NodeProto& node) {
     return std::find(node.output().begin(), node.output().end(), value) != node.output().end();
@@ -150,6 +158,13 @@ Sym GraphWriter::constant(const at::Tensor& value, const std::string& name) {
     identified_.push_back(value);
   }
   return sym_of(index);
+}
+
+Sym GraphWriter::packed_constant(onnx::TensorProto tensor, const std::string& name) {
+  tensor.set_name(unique_name(name));
+  packed_constants_.push_back(std::move(tensor));
+  const onnx::TensorProto& stored = packed_constants_.back();
+  return {.name = stored.name(), .shape = Shape(stored.dims().begin(), stored.dims().end())};
 }
 
 Sym GraphWriter::ints(const std::vector<int64_t>& values) {
@@ -205,6 +220,10 @@ void GraphWriter::finish(onnx::GraphProto& graph, const std::vector<std::string>
   for (const auto& [name, tensor] : constants_) {
     if (used.contains(name)) *graph.add_initializer() = io::to_tensor_proto(tensor, name);
   }
+  for (onnx::TensorProto& tensor : packed_constants_) {
+    if (used.contains(tensor.name())) *graph.add_initializer() = std::move(tensor);
+  }
+  packed_constants_.clear();
   nodes_.clear();
 }
 

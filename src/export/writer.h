@@ -54,6 +54,9 @@ class GraphWriter {
   /// Names the emitted node that makes `value`, if it was made since begin().
   void name_producer(const Sym& value, const std::string& name);
 
+  /// Says something about the node that makes `value`, for people.
+  void set_doc(const Sym& value, const std::string& text);
+
   bool is_made_by_node(const std::string& value) const;
   /// Gives a value of this name, if there is one, another name everywhere.
   void make_room(const std::string& name);
@@ -65,6 +68,9 @@ class GraphWriter {
   Sym ints(const std::vector<int64_t>& values);
   Sym scalar(const at::Scalar& value, at::ScalarType dtype);
   Sym scalar_like(const at::Scalar& value, const Sym& like) { return scalar(value, like.dtype); }
+
+  /// A constant of a type that libtorch does not have.
+  Sym packed_constant(onnx::TensorProto tensor, const std::string& name);
 
   /// Moves nodes and initializers that the outputs depend on into `graph`.
   void finish(onnx::GraphProto& graph, const std::vector<std::string>& outputs);
@@ -174,6 +180,7 @@ class GraphWriter {
   size_t first_node_ = 0;  // of those emitted since begin()
   std::vector<onnx::NodeProto> nodes_;
   std::vector<std::pair<std::string, at::Tensor>> constants_;
+  std::vector<onnx::TensorProto> packed_constants_;
   std::unordered_multimap<size_t, size_t> constants_by_hash_;
   std::unordered_map<const void*, size_t> constants_by_identity_;
   std::vector<at::Tensor> identified_;  // kept, so that their addresses stay theirs

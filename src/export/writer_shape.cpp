@@ -1,5 +1,7 @@
 #include "export/writer.h"
 
+#include "export/quantization.h"
+
 #include "sparsebit/core/error.h"
 
 #include <ATen/ATen.h>
@@ -86,6 +88,7 @@ Sym GraphWriter::transpose(const Sym& x, std::vector<int64_t> order) {
     same &= order[i] == static_cast<int64_t>(i);
   }
   if (same) return x;
+  if (const std::optional<Sym> integers = transposed_integers(*this, x, order)) return *integers;
   return op("Transpose", {x}, {{"perm", order}}, x.dtype, shape);
 }
 

@@ -2,6 +2,7 @@
 
 #include "quant/calibration/batchnorm_tuning.h"
 #include "quant/calibration/calibration.h"
+#include "quant/calibration/runtime_scales.h"
 #include "quant/calibration/samples.h"
 
 #include "sparsebit/core/error.h"
@@ -49,7 +50,8 @@ QuantSpec spec_of(Target target, const TensorConfig& config, int64_t channel_axi
           .bits = static_cast<int>(config.quantizer.bits),
           .restricted = config.quantizer.restricted,
           .group_size = target == Target::Weight ? config.quantizer.group_size : 0,
-          .channel_axis = channel_axis};
+          .channel_axis = channel_axis,
+          .scale_bits = static_cast<int>(config.quantizer.scale_bits)};
 }
 
 int64_t feature_axis(const TensorConfig& config) {
@@ -74,18 +76,40 @@ std::string function_of(const fx::Operator& op) {
   return it == op.forms.end() ? op.forms.front().spelling : it->spelling;
 }
 
+/// In the end the inputs are said to be what the model's file said, not what an example was.
+class InputsAsTold {
+ public:
+  explicit InputsAsTold(fx::GraphModule& module) : module_(module) {
+    for (const Node* input : module.graph().placeholders())
+      told_.emplace(input->name(), input->tensor_info());
+  }
+  InputsAsTold(const InputsAsTold&) = delete;
+  InputsAsTold& operator=(const InputsAsTold&) = delete;
+  ~InputsAsTold() {
+    for (Node* input : module_.graph().placeholders()) {
+      const auto it = told_.find(input->name());
+      if (it != told_.end() && it->second) input->set_tensor_info(it->second);
+    }
+  }
+
+ private:
+  fx::GraphModule& module_;
+  std::map<std::string, std::optional<fx::TensorInfo>> told_;
+};
+
 }  // namespace
 
 QuantModel::QuantModel(fx::Module& model, const QConfig& config,
                        const std::vector<fx::Value>& example)
-    : config_(config),
-      module_(graph_of(model, config)),
-      fixed_batch_(module_->fixed_batch()) {
+    : config_(config), module_(graph_of(model, config)), fixed_batch_(module_->fixed_batch()) {
   module_->eval();
-  if (!example.empty()) fx::record_shapes(*module_, example);
-  passes::run_passes(*module_, schedule_of(config_));
-  if (!example.empty()) fx::record_shapes(*module_, example);
-  const Placement placement = place_virtual(*module_, config_);
+  {
+    const InputsAsTold sizes_stay_open(*module_);
+    if (!example.empty()) fx::record_shapes(*module_, example);
+    passes::run_passes(*module_, schedule_of(config_));
+    if (!example.empty()) fx::record_shapes(*module_, example);
+  }
+  const Placement placement = place(*module_, config_);
   insert_quantizers(placement);
   floats_ = placement.floats;
   unused_patterns_ = placement.unused_patterns;
@@ -114,6 +138,7 @@ void QuantModel::insert_feature_quantizers(const std::vector<FeaturePoint>& poin
     size_t point;  // its place among all
   };
   std::map<Node*, std::vector<Made>> made;  // by value
+  std::map<Node*, std::string> paths;       // of quantizers, by the value that has it first
   const fx::MemoryGroups memory(*module_);
   for (const FeaturePoint& point : points) {
     auto& calls = made[point.value];
@@ -122,20 +147,31 @@ void QuantModel::insert_feature_quantizers(const std::vector<FeaturePoint>& poin
     const bool changes = memory.is_written(*point.value);
     if (it == calls.end() || changes) {
       const std::string number = calls.empty() ? "" : "_" + std::to_string(calls.size());
-      const std::string path = point.value->name() + "_quantizer" + number;
-      const QuantizerPtr quantizer = make_quantizer(
-          spec_of(Target::Feature, point.config, feature_axis(point.config)), point.config);
-      module_->set_module(path, quantizer);
+      std::string path = point.value->name() + "_quantizer" + number;
+      if (const auto shared = paths.find(point.shares); shared != paths.end()) {
+        path = shared->second;
+      } else {
+        module_->set_module(
+            path, make_quantizer(spec_of(Target::Feature, point.config, feature_axis(point.config)),
+                                 point.config));
+        paths.emplace(point.shares ? point.shares : point.value, path);
+      }
       const fx::Graph::InsertPoint here =
           changes ? module_->graph().inserting_before(*point.consumer)
                   : module_->graph().inserting_after(end_of_inputs(*point.value));
       Node& call = module_->graph().call_module(path, {*point.value});
+      call.rename(point.value->name() + "_quantizer" + number);
       call.set_tensor_info(point.value->tensor_info());
       it = calls.insert(calls.end(), {point.config, &call, points_.size()});
-      points_.push_back({call.name(), point.value->name(), {}, quantizer});
+      points_.push_back(
+          {.name = call.name(),
+           .value = point.value->name(),
+           .quantizer = std::dynamic_pointer_cast<Quantizer>(module_->find_module(path)),
+           .observed = point.observed});
     }
     point.consumer->replace_input_with(*point.value, *it->call);
-    points_[it->point].consumers.push_back(point.consumer->name());
+    if (point.consumer->op() != fx::Opcode::Output)
+      points_[it->point].consumers.push_back(point.consumer->name());
   }
 }
 
@@ -150,17 +186,17 @@ void QuantModel::insert_weight_quantizer(const WeightPoint& point) {
   const std::string tensor = is_module ? owner + "." + point.argument : given.node().target();
   const std::string path = tensor + "_quantizer";
   auto known = std::find_if(points_.begin(), points_.end(), [&](const QuantPoint& other) {
-    return other.is_weight() && other.value == tensor;
+    return !other.is_feature() && other.value == tensor;
   });
   if (known == points_.end()) {
     const QuantizerPtr quantizer = with_context(
         [&] {
-          return make_quantizer(spec_of(Target::Weight, point.config, point.channel_axis),
+          return make_quantizer(spec_of(point.target, point.config, point.channel_axis),
                                 point.config);
         },
         [&] { return "at layer '" + layer.name() + "'"; });
     module_->set_module(path, quantizer);
-    points_.push_back({"", tensor, {}, quantizer});
+    points_.push_back({"", tensor, {}, quantizer, point.target == Target::Weight});
     known = std::prev(points_.end());
   }
   SPARSEBIT_CHECK(known->quantizer->config() == point.config, InvalidArgument, "the weight '",
@@ -207,6 +243,7 @@ void QuantModel::calc_qparams(const CalcOptions& options) {
                   "call prepare_calibration() and forward() with data before calc_qparams()");
   calibration_->finish(options);
   calibration_.reset();
+  if (config_.backend == Backend::OnnxRuntime) fit_scales_to_onnxruntime(*module_, points_);
 }
 
 void QuantModel::set_quant(const Enabled& enabled) {
@@ -215,7 +252,7 @@ void QuantModel::set_quant(const Enabled& enabled) {
   for (const QuantPoint& point : points_) {
     with_context(
         [&] {
-          point.quantizer->set_enabled(point.is_weight() ? enabled.weights : enabled.features);
+          point.quantizer->set_enabled(point.is_feature() ? enabled.features : enabled.weights);
         },
         [&] { return point.place(); });
   }

@@ -13,7 +13,7 @@ QuantOpr::QuantOpr(std::string name, const std::vector<QuantPoint>& points)
     if (std::find(readers.begin(), readers.end(), name_) == readers.end()) continue;
     if (point.is_weight()) {
       weight_ = point.quantizer.get();
-    } else {
+    } else if (point.is_feature()) {
       inputs_.push_back(point.quantizer.get());
     }
   }

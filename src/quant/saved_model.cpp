@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 namespace sparsebit::quant {
@@ -20,26 +21,32 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 constexpr int kFormat = 1;
+constexpr std::array kTargets = {"weight", "feature", "bias"};  // as in the enum
 
 Json json_of(const QuantSpec& spec) {
-  return {{"target", spec.target == Target::Weight ? "weight" : "feature"},
+  return {{"target", kTargets[static_cast<size_t>(spec.target)]},
           {"scheme", to_string(spec.scheme)},
           {"bits", spec.bits},
           {"restricted", spec.restricted},
           {"group_size", spec.group_size},
-          {"channel_axis", spec.channel_axis}};
+          {"channel_axis", spec.channel_axis},
+          {"scale_bits", spec.scale_bits}};
 }
 
 QuantSpec spec_from(const Json& json) {
   QuantSpec spec;
-  spec.target = json.at("target") == "weight" ? Target::Weight : Target::Feature;
+  const auto target = std::find(kTargets.begin(), kTargets.end(), json.at("target"));
+  SPARSEBIT_CHECK(target != kTargets.end(), InvalidModel, "a quantizer of nothing known");
+  spec.target = static_cast<Target>(target - kTargets.begin());
   spec.scheme = scheme_from_text(json.at("scheme").get<std::string>());
   spec.bits = json.at("bits").get<int>();
   spec.restricted = json.at("restricted").get<bool>();
   spec.group_size = json.at("group_size").get<int64_t>();
   spec.channel_axis = json.at("channel_axis").get<int64_t>();
-  const bool possible = spec.bits >= kLeastBits && spec.bits <= kMostBits && spec.group_size >= 0 &&
-                        spec.channel_axis >= 0;
+  spec.scale_bits = json.at("scale_bits").get<int>();
+  const int most = spec.target == Target::Bias ? kBitsOfBias : kMostBits;
+  const bool possible = spec.bits >= kLeastBits && spec.bits <= most && spec.group_size >= 0 &&
+                        spec.channel_axis >= 0 && spec.scale_bits >= 0 && spec.scale_bits <= 24;
   SPARSEBIT_CHECK(possible, InvalidModel, "impossible settings of a quantizer");
   return spec;
 }
@@ -61,6 +68,7 @@ TensorConfig config_from(const Json& json, const QuantSpec& spec) {
   config.quantizer.bits = spec.bits;
   config.quantizer.group_size = spec.group_size;
   config.quantizer.restricted = spec.restricted;
+  config.quantizer.scale_bits = spec.scale_bits;
   config.quantizer.pact_alpha = json.at("pact_alpha").get<double>();
   config.observer.type = json.at("observer").get<std::string>();
   config.observer.percentile_alpha = json.at("percentile_alpha").get<double>();
@@ -172,6 +180,7 @@ class SavedModelWriter {
           {{"name", point.name},
            {"value", point.value},
            {"consumers", point.consumers},
+           {"observed", point.observed},
            {"quantizer", paths_.at(static_cast<const fx::Module*>(point.quantizer.get()))}});
     }
     return list;
@@ -277,7 +286,7 @@ class SavedModelReader {
                         scale->sizes() == zero_point->sizes(),
                     InvalidModel, "its scales ", scale->sizes(), " and zero points ",
                     zero_point->sizes(), " do not fit ", to_string(spec.scheme));
-    if (!point.is_weight()) return;
+    if (point.is_feature()) return;
     const at::Tensor* weight = module_->find_tensor(point.value);
     SPARSEBIT_CHECK(weight && weight->dim() > spec.channel_axis, InvalidModel,
                     "there is no weight '", point.value, "' with an axis ", spec.channel_axis);
@@ -342,7 +351,8 @@ class SavedModelReader {
     const auto quantizer = std::dynamic_pointer_cast<Quantizer>(module_->find_module(path));
     SPARSEBIT_CHECK(quantizer, InvalidModel, "there is no quantizer '", path, "'");
     model_->points_.push_back({entry.at("name"), entry.at("value"),
-                               entry.at("consumers").get<std::vector<std::string>>(), quantizer});
+                               entry.at("consumers").get<std::vector<std::string>>(), quantizer,
+                               entry.at("observed").get<bool>()});
   }
 
   const SavedModel& saved_;

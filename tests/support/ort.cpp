@@ -45,11 +45,13 @@ json describe(const OrtCase& c, const std::filesystem::path& folder) {
     io::save_npy(path, tensor);
     inputs[name] = path;
   }
-  return {{"model", std::filesystem::absolute(c.model).string()},
-          {"inputs", inputs},
-          {"outputs", folder.string()},
-          {"optimize", c.optimize},
-          {"threads", c.threads}};
+  json entry = {{"model", std::filesystem::absolute(c.model).string()},
+                {"inputs", inputs},
+                {"outputs", folder.string()},
+                {"optimize", c.optimize},
+                {"threads", c.threads}};
+  if (!c.optimized.empty()) entry["optimized"] = std::filesystem::absolute(c.optimized).string();
+  return entry;
 }
 
 OrtResult read_result(const json& line, const std::filesystem::path& folder) {

@@ -15,6 +15,7 @@ struct OrtCase {
   std::map<std::string, at::Tensor> inputs;  ///< by input name
   std::string optimize = "disable";          ///< graph optimizations: "disable", "basic" or "all"
   int threads = 1;
+  std::filesystem::path optimized = {};  ///< where the model that really runs is written
 };
 
 struct OrtResult {

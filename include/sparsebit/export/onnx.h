@@ -16,6 +16,12 @@ namespace sparsebit::exports {
 inline constexpr int64_t kOldestOpset = 11;
 inline constexpr int64_t kNewestOpset = 21;
 
+/// How quantizers of a graph are written, see to_onnx(const quant::QuantModel&).
+struct QuantizedOnnxOptions {
+  /// An attribute `bits` at each pair, which ONNX Runtime refuses to read.
+  bool bits_attribute = false;
+};
+
 struct OnnxExportOptions {
   int64_t opset = 13;
   /// Example inputs, one per placeholder. May stay empty when every placeholder carries its
@@ -27,6 +33,7 @@ struct OnnxExportOptions {
   /// Names of the results; empty means GraphModule::output_names(), else the nodes' names.
   std::vector<std::string> output_names = {};
   io::OnnxSaveOptions save = {};
+  QuantizedOnnxOptions quantized = {};
 };
 
 /// The model as ONNX. Inputs have the placeholders' names, nodes and values those of the graph's

@@ -19,9 +19,9 @@ Sym transposed_weight(Call& c) {
 }
 
 Val linear_call(Call& c) {
-  const Sym x = c.tensor("input"), bias = c.optional("bias");
-  if (x.shape && x.rank() == 2) return linear(c, x, c.tensor("weight"), bias);
-  const Sym weight = c.tensor("weight");
+  const Sym x = c.tensor("input"), weight = c.tensor("weight");
+  if (x.shape && x.rank() == 2) return linear(c, x, weight, c.optional("bias"));
+  const Sym bias = c.optional("bias");
   if (weight.rank() == 1) {
     const Sym dot = c.w.matmul(x, weight);
     return bias.present() ? c.w.add(dot, bias) : dot;

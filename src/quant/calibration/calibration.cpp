@@ -30,7 +30,8 @@ Calibration::Calibration(fx::GraphModule& module, const std::vector<QuantPoint>&
   std::unordered_map<std::string_view, const fx::Node*> nodes;
   for (const fx::Node& node : module.graph().nodes()) nodes[node.name()] = &node;
   for (size_t i = 0; i < points_.size(); ++i) {
-    if (points_[i].is_weight()) continue;
+    last_point_[points_[i].quantizer.get()] = i;
+    if (!points_[i].is_feature() || !points_[i].observed) continue;
     feature_at_[nodes.at(points_[i].name)] = i;
     depends_on_order_ |= points_[i].quantizer->new_observer()->depends_on_order();
   }
@@ -115,7 +116,7 @@ void Calibration::finish(const CalcOptions& options) {
 
 void Calibration::check_seen(size_t index) {
   const QuantPoint& point = points_[index];
-  if (point.is_weight() || point.quantizer->is_off_for_good()) return;
+  if (!point.is_feature() || !point.observed || point.quantizer->is_off_for_good()) return;
   const bool seen = std::any_of(viewers_.begin(), viewers_.end(), [&](const Viewer& viewer) {
     return viewer.observers[index]->has_seen() || viewer.saw_other_types[index];
   });
@@ -124,6 +125,7 @@ void Calibration::check_seen(size_t index) {
 
 void Calibration::calibrate(size_t index) {
   const QuantPoint& point = points_[index];
+  if (point.is_bias()) return;  // see fit_scales_to_onnxruntime()
   for (Viewer& viewer : viewers_) {
     if (viewer.saw_other_types[index])
       point.quantizer->switch_off("its values are no floating numbers");
@@ -131,7 +133,7 @@ void Calibration::calibrate(size_t index) {
       point.quantizer->merge(std::move(viewer.observers[index]));
   }
   if (point.is_weight()) point.quantizer->observe(*module_.find_tensor(point.value));
-  point.quantizer->calibrate();
+  if (last_point_.at(point.quantizer.get()) == index) point.quantizer->calibrate();
 }
 
 }  // namespace sparsebit::quant

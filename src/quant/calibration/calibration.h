@@ -49,8 +49,9 @@ class Calibration {
 
   fx::GraphModule& module_;
   std::vector<QuantPoint> points_;
-  std::unordered_map<const fx::Node*, size_t> feature_at_;  // the point, by its node
-  int64_t samples_at_once_;                                 // 0: whole batches
+  std::unordered_map<const fx::Node*, size_t> feature_at_;   // the point, by its node
+  std::unordered_map<const Quantizer*, size_t> last_point_;  // of those that share it
+  int64_t samples_at_once_;                                  // 0: whole batches
   bool keeps_samples_;
   bool writes_inputs_;
   bool depends_on_order_ = false;

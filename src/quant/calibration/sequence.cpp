@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace sparsebit::quant {
 namespace {
@@ -24,7 +23,11 @@ class Sequence {
   Sequence(fx::GraphModule& module, const std::vector<QuantPoint>& points, ValueStore& store,
            const CalcOptions& options)
       : module_(module), store_(store), options_(options), interpreter_(module), memory_(module) {
-    for (const QuantPoint& point : points) points_[point.quantizer.get()] = &point;
+    for (const QuantPoint& point : points) {
+      if (!point.observed) continue;
+      points_[point.name] = &point;
+      ++unseen_[point.quantizer.get()];
+    }
     for (const Node& node : module.graph().nodes()) {
       last_user_[&node] = &node;
       for (const Node* input : node.inputs()) last_user_[input] = &node;
@@ -65,25 +68,29 @@ class Sequence {
                                                                  : ValueStore::Where::Anywhere);
   }
 
+  /// A scale that several values share is found at the last of them.
   void calibrate_at(const Node& node) {
-    if (node.op() != fx::Opcode::CallModule) return;
-    const auto it = points_.find(module_.find_module(node.target()).get());
-    if (it == points_.end() || !done_.insert(it->first).second) return;
+    const auto it = points_.find(node.name());
+    if (it == points_.end()) return;
     const QuantPoint& point = *it->second;
-    const Node& value = *node.inputs().front();
     with_context(
         [&] {
-          const size_t times = is_constant(value) ? 1 : samples_;
-          for (size_t i = 0; i < times; ++i) {
-            const fx::Value seen = value_of(value, i);
-            const bool is_float = seen.is_tensor() && seen.tensor().is_floating_point();
-            if (!is_float) point.quantizer->switch_off("its values are no floating numbers");
-            if (is_float) point.quantizer->observe(seen.tensor());
-          }
+          observe(*node.inputs().front(), *point.quantizer);
+          if (--unseen_[point.quantizer.get()] > 0) return;
           point.quantizer->calibrate();
-          point.quantizer->set_enabled(point.is_weight() ? options_.w_quant : options_.a_quant);
+          point.quantizer->set_enabled(point.is_feature() ? options_.a_quant : options_.w_quant);
         },
         [&] { return point.place(); });
+  }
+
+  void observe(const Node& value, Quantizer& quantizer) const {
+    const size_t times = is_constant(value) ? 1 : samples_;
+    for (size_t i = 0; i < times; ++i) {
+      const fx::Value seen = value_of(value, i);
+      const bool is_float = seen.is_tensor() && seen.tensor().is_floating_point();
+      if (!is_float) quantizer.switch_off("its values are no floating numbers");
+      if (is_float) quantizer.observe(seen.tensor());
+    }
   }
 
   /// What no sample has a part in is computed once.
@@ -129,8 +136,8 @@ class Sequence {
   fx::Interpreter interpreter_;
   fx::MemoryGroups memory_;
   size_t samples_ = 0;
-  std::unordered_map<const fx::Module*, const QuantPoint*> points_;
-  std::unordered_set<const fx::Module*> done_;
+  std::unordered_map<std::string_view, const QuantPoint*> points_;  // by their nodes
+  std::unordered_map<const Quantizer*, int> unseen_;  // points before its scale is found
   std::unordered_map<const Node*, const Node*> last_user_;
   std::unordered_map<const Node*, fx::Value> constants_;
   std::unordered_map<const Node*, std::vector<int64_t>> ids_;  // in the store, of each sample

@@ -14,13 +14,22 @@ namespace {
 constexpr int kCandidates = 80;
 constexpr double kStep = 0.01;
 
+float rounded_up(float scale, int significant_bits) {
+  if (significant_bits == 0) return scale;
+  int exponent = 0;
+  const double mantissa = std::frexp(double{scale}, &exponent);
+  const double steps = std::ceil(std::ldexp(mantissa, significant_bits) * (1 - kMayBeMissing));
+  return static_cast<float>(std::ldexp(steps, exponent - significant_bits));
+}
+
 /// The grid of a range, computed as qparams_from_range() does.
 Grid grid_of(const Bounds& bounds, const QuantSpec& spec) {
   const float low = std::min(static_cast<float>(bounds.low), 0.f);
   const float high = std::max(static_cast<float>(bounds.high), 0.f);
   const float steps = static_cast<float>(spec.qmax() - spec.qmin());
   const float width = spec.is_symmetric() ? 2 * std::max(-low, high) : high - low;
-  const float scale = std::max(width / steps, static_cast<float>(kLeastScale));
+  const float fits = std::max(width / steps, static_cast<float>(kLeastScale));
+  const float scale = rounded_up(fits, spec.scale_bits);
   const float zero_point = spec.is_symmetric() ? 0.f : std::nearbyint(-low / scale);
   return {scale, static_cast<float>(spec.qmin()) - zero_point,
           static_cast<float>(spec.qmax()) - zero_point};

@@ -13,4 +13,7 @@ QuantizerPtr make_lsq_plus(const QuantSpec&, const TensorConfig&);  ///< trained
 QuantizerPtr make_pact(const QuantSpec&, const TensorConfig&);      ///< trained limit
 QuantizerPtr make_adaround(const QuantSpec&, const TensorConfig&);  ///< trained rounding
 
+/// Of layers that compute with integers. Nobody chooses it, so that it is not in the list.
+QuantizerPtr make_bias(const QuantSpec&, const TensorConfig&);
+
 }  // namespace sparsebit::quant

@@ -50,6 +50,10 @@ class DoReFa : public CloneableQuantizer<DoReFa> {
     add_buffer("largest", at::ones({}));
   }
 
+  std::optional<double> squeezes_by() const override {
+    return find_tensor("largest")->item<double>();
+  }
+
  private:
   QParams find_qparams() override {
     const QParams found = observer().qparams();

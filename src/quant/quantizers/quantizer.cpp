@@ -100,12 +100,28 @@ void Quantizer::store(const std::string& name, const at::Tensor& tensor, bool tr
   }
 }
 
+QParams Quantizer::final_qparams() const {
+  const auto [scale, zero_point] = qparams();
+  return {scale.detach().abs(),
+          zero_point.detach().round().clamp(spec_.qmin(), spec_.qmax()).to(at::kFloat)};
+}
+
+at::Tensor Quantizer::integers(const at::Tensor& x) {
+  SPARSEBIT_CHECK(calibrated_, InvalidArgument, "it is not calibrated, so there are no integers");
+  const at::NoGradGuard no_gradients;
+  const QParams found = final_qparams();
+  const at::Tensor steps = simulate(x.detach()) / spread_over(found.scale, x, spec_);
+  return at::round(steps + spread_over(found.zero_point, x, spec_)).to(at::kInt);
+}
+
 fx::Value Quantizer::forward(const fx::Args& in) {
   return is_enabled() ? fx::Value(simulate(in.tensor("input"))) : in["input"];
 }
 
 std::string Quantizer::summary() const {
   if (is_off_for_good()) return "float: " + why_off_;
+  if (spec_.target == Target::Bias)
+    return spec_.type_name() + " of the scale of input times weight";
   const std::string& type = config_.quantizer.type;
   return spec_.type_name() + " " + to_string(spec_.scheme) + (type == "uniform" ? "" : " " + type) +
          " " + config_.observer.type;
@@ -126,6 +142,7 @@ Registry<QuantizerFactory>& quantizers() {
 }
 
 QuantizerPtr make_quantizer(const QuantSpec& spec, const TensorConfig& config) {
+  if (spec.target == Target::Bias) return make_bias(spec, config);
   return quantizers().get(config.quantizer.type)(spec, config);
 }
 

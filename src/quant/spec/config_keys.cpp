@@ -45,6 +45,13 @@ int64_t group_size_of(const Yaml& value) {
   return size;
 }
 
+int64_t scale_bits_of(const Yaml& value) {
+  const int64_t bits = value.to_int();
+  SPARSEBIT_CHECK(bits >= 0 && bits <= 24, InvalidArgument, value.where(),
+                  ": expected the significant bits of scales, 1 to 24, or 0 for all, found ", bits);
+  return bits;
+}
+
 QuantScheme scheme_of(const Yaml& value) {
   std::string text = lower_case(value.to_text());
   std::replace(text.begin(), text.end(), '_', '-');
@@ -93,6 +100,8 @@ std::vector<TensorKey> make_keys() {
       {"QUANTIZER.BIT", kYes, kYes, quantizer(&Q::bits, bits_of)},
       {"QUANTIZER.GROUP_SIZE", kYes, kNo, quantizer(&Q::group_size, group_size_of)},
       {"QUANTIZER.RESTRICTED", kYes, kYes, quantizer(&Q::restricted, flag)},
+      {"QUANTIZER.SCALE_BITS", kYes, kYes, quantizer(&Q::scale_bits, scale_bits_of)},
+      {"QUANTIZER.AVX2_SAFE", kYes, kNo, quantizer(&Q::avx2_safe, flag)},
       {"QUANTIZER.PACT.ALPHA_VALUE", kNo, kYes, quantizer(&Q::pact_alpha, positive)},
       {"OBSERVER.TYPE", kYes, kYes, observer(&O::type, observer_type)},
       {"OBSERVER.PERCENTILE.ALPHA", kYes, kYes, observer(&O::percentile_alpha, share)},
@@ -124,6 +133,26 @@ void set_tensor_key(TensorConfig& config, Target target, const std::string& key,
                target == Target::Weight ? "weights" : "features", did_you_mean(wanted, known)));
 }
 
+/// What a runtime computes with integers.
+template <class Check>
+static void check_backend(const TensorConfig& config, Target target, Backend backend,
+                          const Check& check) {
+  const bool weights = target == Target::Weight, tensorrt = backend == Backend::TensorRt;
+  const std::string name = c10::str("BACKEND ", to_string(backend));
+  const int64_t bits = config.quantizer.bits;
+  // ONNX Runtime computes with integers of 8 bits, and weights need not use all of them.
+  check(bits == 8 || (weights && !tensorrt && bits < 8), "QUANTIZER.BIT",
+        c10::str(name, " runs 8 bits, not ", bits));
+  check(config.quantizer.group_size == 0, "QUANTIZER.GROUP_SIZE", name + " has no groups");
+  const bool per_channel = config.scheme->granularity == Granularity::PerChannel;
+  const bool symmetric = config.scheme->symmetry == Symmetry::Symmetric;
+  const bool fits =
+      weights ? symmetric && (per_channel || !tensorrt) : !per_channel && (symmetric || !tensorrt);
+  const QuantScheme needed = {weights ? Granularity::PerChannel : Granularity::PerTensor,
+                              weights || tensorrt ? Symmetry::Symmetric : Symmetry::Affine};
+  check(fits, "QSCHEME", name + " needs " + to_string(needed));
+}
+
 void check_tensor_config(const TensorConfig& config, Target target, Backend backend,
                          const PlaceOfKey& place) {
   const auto check = [&](bool fine, const char* key, const std::string& text) {
@@ -135,7 +164,7 @@ void check_tensor_config(const TensorConfig& config, Target target, Backend back
   const bool weights = target == Target::Weight;
   const bool per_channel = config.scheme->granularity == Granularity::PerChannel;
   const bool symmetric = config.scheme->symmetry == Symmetry::Symmetric;
-  const char *of_type = "QUANTIZER.TYPE", *of_scheme = "QSCHEME";
+  const char* of_type = "QUANTIZER.TYPE";
   check(weights || type != "adaround", of_type, "adaround is for weights only");
   check(!weights || type != "pact", of_type, "pact is for features only");
   check(type != "pact" || !per_channel, of_type,
@@ -148,13 +177,8 @@ void check_tensor_config(const TensorConfig& config, Target target, Backend back
         "GROUP_SIZE needs QSCHEME per-channel-...");
   check(!config.quantizer.restricted || symmetric, "QUANTIZER.RESTRICTED",
         "RESTRICTED needs a symmetric QSCHEME");
-  check(backend == Backend::Virtual || config.quantizer.bits == 8 || config.quantizer.disable,
-        "QUANTIZER.BIT",
-        c10::str("BACKEND ", to_string(backend), " runs 8 bits, not ", config.quantizer.bits));
-  const QuantScheme needed = {weights ? Granularity::PerChannel : Granularity::PerTensor,
-                              Symmetry::Symmetric};
-  check(backend != Backend::TensorRt || *config.scheme == needed, of_scheme,
-        "BACKEND tensorrt needs " + to_string(needed));
+  if (backend != Backend::Virtual && !config.quantizer.disable)
+    check_backend(config, target, backend, check);
 }
 
 }  // namespace sparsebit::quant

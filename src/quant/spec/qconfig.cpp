@@ -24,15 +24,11 @@ constexpr std::array<NamedBackend, 3> kBackends = {{{"virtual", Backend::Virtual
                                                     {"tensorrt", Backend::TensorRt}}};
 
 Backend backend_of(const Yaml& value) {
-  const std::string wanted = lower_case(value.to_text());
-  std::vector<std::string> names;
-  for (const auto& [name, backend] : kBackends) {
-    if (wanted == name) return backend;
-    names.emplace_back(name);
+  try {
+    return backend_from_text(value.to_text());
+  } catch (const Error& e) {
+    throw Error(ErrorKind::InvalidArgument, c10::str(value.where(), ": ", e.what()));
   }
-  throw Error(ErrorKind::InvalidArgument,
-              c10::str(value.where(), ": there is no backend '", value.to_text(),
-                       "'; there are virtual, onnxruntime and tensorrt"));
 }
 
 [[noreturn]] void fail_unknown_key(const Yaml& value, const std::string& key,
@@ -165,6 +161,16 @@ void check_rules(const QConfig& config, Target target) {
 
 }  // namespace
 
+Backend backend_from_text(const std::string& name) {
+  const std::string wanted = lower_case(name);
+  for (const auto& [known, backend] : kBackends) {
+    if (wanted == known) return backend;
+  }
+  throw Error(
+      ErrorKind::InvalidArgument,
+      c10::str("there is no backend '", name, "'; there are virtual, onnxruntime and tensorrt"));
+}
+
 std::string_view to_string(Backend backend) {
   for (const auto& [name, known] : kBackends) {
     if (known == backend) return name;
@@ -231,6 +237,10 @@ QConfig parse_qconfig(const Yaml& document) {
   check_tensor_config(config.weight, Target::Weight, config.backend, place_in("W"));
   check_tensor_config(config.feature, Target::Feature, config.backend, place_in("A"));
   const bool per_channel = config.weight.scheme->granularity == Granularity::PerChannel;
+  SPARSEBIT_CHECK(
+      !config.schedule.bn_tuning || config.backend != Backend::OnnxRuntime, InvalidArgument,
+      places["SCHEDULE"],
+      ": BN_TUNING keeps batch norms, and BACKEND onnxruntime has no integers for them");
   SPARSEBIT_CHECK(!config.schedule.bn_tuning || per_channel, InvalidArgument, places["SCHEDULE"],
                   ": BN_TUNING needs W.QSCHEME per-channel-...");
   check_rules(config, Target::Weight);

@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace sparsebit::quant {
@@ -15,11 +16,20 @@ QParams qparams_from_range(const at::Tensor& low, const at::Tensor& high, const 
                   "the range of values is not finite");
   const double steps = static_cast<double>(spec.qmax() - spec.qmin());
   if (spec.is_symmetric()) {
-    const at::Tensor scale = (2 * at::maximum(-lo, hi) / steps).clamp_min(kLeastScale);
+    const at::Tensor fits = (2 * at::maximum(-lo, hi) / steps).clamp_min(kLeastScale);
+    const at::Tensor scale = rounded_up(fits, spec.scale_bits);
     return {scale, at::zeros_like(scale)};
   }
-  const at::Tensor scale = ((hi - lo) / steps).clamp_min(kLeastScale);
+  const at::Tensor fits = ((hi - lo) / steps).clamp_min(kLeastScale);
+  const at::Tensor scale = rounded_up(fits, spec.scale_bits);
   return {scale, at::round(-lo / scale)};
+}
+
+at::Tensor rounded_up(const at::Tensor& scale, int significant_bits) {
+  if (significant_bits == 0) return scale;
+  const auto [mantissa, exponent] = at::frexp(scale);  // 0.5 to 1
+  const double steps = std::ldexp(1., significant_bits);
+  return at::ldexp(at::ceil(mantissa * (steps * (1 - kMayBeMissing))) / steps, exponent);
 }
 
 at::Tensor spread_over(const at::Tensor& per_scale, const at::Tensor& x, const QuantSpec& spec) {

@@ -55,11 +55,18 @@ std::vector<float> bell(float mean, float deviation, int count) {
 }
 
 TEST(ValueHistogram, CountsNumbersOfAnySignAndSize) {
-  const std::vector<std::vector<float>> cases = {
-      bell(0, 1, 3001),          bell(-50, 1, 100),           bell(1e6f, 1e5f, 1029),
-      bell(1e-30f, 1e-30f, 100), {0.f},                       {-3.f},
-      {2.f, 2.f, 2.f},           {0.f, 0.f, 1.f, 1.f},        {-1.f, 0.f},
-      {FLT_MAX, -FLT_MAX, 0.f},  {FLT_TRUE_MIN, 1.f, -1e-4f}, {-FLT_TRUE_MIN, -1.f}};
+  const std::vector<std::vector<float>> cases = {bell(0, 1, 3001),
+                                                 bell(-50, 1, 100),
+                                                 bell(1e6f, 1e5f, 1029),
+                                                 bell(1e-30f, 1e-30f, 100),
+                                                 {0.f},
+                                                 {-3.f},
+                                                 {2.f, 2.f, 2.f},
+                                                 {0.f, 0.f, 1.f, 1.f},
+                                                 {-1.f, 0.f},
+                                                 {FLT_MAX, -FLT_MAX, 0.f},
+                                                 {FLT_TRUE_MIN, 1.f, -1e-4f},
+                                                 {-FLT_TRUE_MIN, -1.f}};
   for (const std::vector<float>& numbers : cases) check_bins(numbers, histogram_of(numbers));
 }
 

@@ -54,7 +54,7 @@ TEST(QConfig, DefaultsOfTheAncestor) {
 
 TEST(QConfig, EveryKey) {
   const QConfig config = parse(R"(
-backend: OnnxRuntime
+backend: Virtual
 DEVICE: CPU
 SKIP_TRACE_MODULES: ["blocks.*.drop_path"]
 SCHEDULE: {FUSE_BN: true, BN_TUNING: true, DISABLE_UNNECESSARY_QUANT: false, FUSE_SCALE: false}
@@ -73,7 +73,7 @@ A:
     LAYOUT: NLC
   QADD: {ENABLE_QUANT: true}
 )");
-  EXPECT_EQ(config.backend, Backend::OnnxRuntime);
+  EXPECT_EQ(config.backend, Backend::Virtual);
   EXPECT_THAT(config.skip_trace_modules, ElementsAre("blocks.*.drop_path"));
   EXPECT_TRUE(config.schedule.fuse_bn && config.schedule.bn_tuning);
   EXPECT_FALSE(config.schedule.passes.at("fuse_scale"));

@@ -13,14 +13,19 @@ struct FeaturePoint {
   fx::Node* value;
   fx::Node* consumer;
   TensorConfig config;  ///< as the consumer's names say
+  /// The value whose quantizer it shares, so that both have one scale; null when it has its own.
+  fx::Node* shares = nullptr;
+  /// Whether its numbers count for the scale. Copies of numbers that count already do not.
+  bool observed = true;
 };
 
-/// A weight that an operator reads as integers.
+/// A weight, or a bias, that an operator reads as integers.
 struct WeightPoint {
   fx::Node* layer;
   std::string argument;  ///< "weight"
   int64_t channel_axis;
   TensorConfig config;
+  Target target = Target::Weight;  ///< or Bias
 };
 
 /// What was decided about a node that stays float, or of which an input does.
@@ -37,8 +42,20 @@ struct Placement {
   std::vector<std::string> unused_patterns = {};  ///< of the config: they match nothing
 };
 
+/// As the config's backend wants it. Shapes and types that are recorded in the graph keep integers
+/// away.
+Placement place(fx::GraphModule& module, const QConfig& config);
+
 /// As the ancestor does it: the inputs of every operator that can be quantized, except where two
-/// operators run as one. Shapes and types that are recorded in the graph keep integers away.
+/// operators run as one.
 Placement place_virtual(fx::GraphModule& module, const QConfig& config);
+
+/// For ONNX Runtime: each operator that it can compute with integers has integers on all sides, see
+/// runtime_rules.h. Sums and products are the reason for all others: these are integers only
+/// between them.
+Placement place_for_onnxruntime(fx::GraphModule& module, const QConfig& config);
+
+/// For TensorRT: the inputs and weights of layers and products, and one branch of a residual sum.
+Placement place_for_tensorrt(fx::GraphModule& module, const QConfig& config);
 
 }  // namespace sparsebit::quant

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace sparsebit::quant {
@@ -50,6 +51,13 @@ class Quantizer : public fx::Module {
   bool is_calibrated() const { return calibrated_; }
 
   virtual QParams qparams() const;
+  /// Those that the simulation ends with: positive scales and whole zero points, without gradients.
+  QParams final_qparams() const;
+  /// The integers that stand for a tensor, as int32: what the simulation gives is
+  /// (q - zero_point) * scale. Calibrated before.
+  at::Tensor integers(const at::Tensor& x);
+  /// The number d if tanh(x) / d is quantized instead of x.
+  virtual std::optional<double> squeezes_by() const { return std::nullopt; }
   /// Whether a tensor and its scales can be multiplied by the same number and the integers stay.
   virtual bool is_scale_free() const { return false; }
   /// As if calibrate() had found this.

@@ -41,6 +41,8 @@ struct QuantizerConfig {
   int64_t bits = 0;          ///< 0: not told
   int64_t group_size = 0;    ///< weights: inputs that share a scale; 0 = all of a channel
   bool restricted = false;   ///< symmetric integers without the lowest one
+  int64_t scale_bits = 0;    ///< significant bits of scales; 0 = all of a float
+  bool avx2_safe = false;    ///< weights: sums of two products fit 16 bits, see docs
   double pact_alpha = 10.0;  ///< where `pact` cuts at first
 
   bool operator==(const QuantizerConfig&) const = default;
@@ -103,5 +105,7 @@ QConfig parse_qconfig(const std::filesystem::path& file);
 QConfig parse_qconfig(const Yaml& document);
 
 std::string_view to_string(Backend backend);
+/// Throws InvalidArgument with the names there are.
+Backend backend_from_text(const std::string& name);
 
 }  // namespace sparsebit::quant

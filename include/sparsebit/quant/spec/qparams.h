@@ -23,8 +23,15 @@ inline constexpr double kLeastScale = 1e-6;
 ///     symmetric   scale = 2 * max(-low, high) / (qmax - qmin)    zero_point = 0
 ///     affine      scale = (high - low) / (qmax - qmin)           zero_point = round(-low / scale)
 ///
-/// Throws InvalidArgument when a bound is not finite.
+/// Scales are rounded_up() to `spec.scale_bits`. Throws InvalidArgument when a bound is not finite.
 QParams qparams_from_range(const at::Tensor& low, const at::Tensor& high, const QuantSpec& spec);
+
+/// A scale is not rounded up if it is larger by less than this share.
+inline constexpr double kMayBeMissing = 1. / 128;
+
+/// The next larger scales with so few significant bits, or those right below, see kMayBeMissing; 0
+/// bits: the scales as they are.
+at::Tensor rounded_up(const at::Tensor& scale, int significant_bits);
 
 /// Scales, or numbers that go with them, in a shape that broadcasts against x.
 at::Tensor spread_over(const at::Tensor& per_scale, const at::Tensor& x, const QuantSpec& spec);

@@ -7,7 +7,7 @@
 namespace sparsebit::quant {
 
 /// What is quantized.
-enum class Target { Weight, Feature };
+enum class Target { Weight, Feature, Bias };
 
 /// How many scales a tensor has.
 enum class Granularity {
@@ -42,6 +42,7 @@ struct QuantSpec {
   bool restricted = false;  ///< symmetric integers without the lowest one: -127 to 127
   int64_t group_size = 0;   ///< per channel: inputs that share a scale; 0 = all of the channel
   int64_t channel_axis = 0;
+  int scale_bits = 0;  ///< significant bits of scales: 1 = powers of two; 0 = all of a float
 
   bool is_symmetric() const { return scheme.symmetry == Symmetry::Symmetric; }
   bool is_per_channel() const { return scheme.granularity == Granularity::PerChannel; }
@@ -56,5 +57,6 @@ struct QuantSpec {
 
 inline constexpr int kLeastBits = 2;
 inline constexpr int kMostBits = 16;
+inline constexpr int kBitsOfBias = 32;
 
 }  // namespace sparsebit::quant

@@ -1,0 +1,233 @@
+#include "export/quantization.h"
+
+#include "export/exporter.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/quant/placement/clipping.h"
+#include "sparsebit/quant/spec/qparams.h"
+
+#include <ATen/ATen.h>
+
+#include <array>
+#include <cmath>
+
+namespace sparsebit::exports {
+namespace {
+
+using fx::Node;
+using onnx::TensorProto;
+using quant::Quantizer;
+using quant::QuantSpec;
+
+// Of opset 21; the installed headers are older.
+constexpr int32_t kUint4 = 21, kInt4 = 22;
+constexpr int64_t kOpsetOfFourBits = 21;
+constexpr int64_t kOpsetOfAxes = 13;
+
+/// The type of libtorch with the same integers; nothing for others.
+std::optional<at::ScalarType> torch_type(int32_t type) {
+  switch (type) {
+    case TensorProto::INT8: return at::kChar;
+    case TensorProto::UINT8: return at::kByte;
+    case TensorProto::INT16: return at::kShort;
+    case TensorProto::INT32: return at::kInt;
+    default: return std::nullopt;
+  }
+}
+
+/// Integers of 4 bits, two in a byte, the first in its lower half.
+TensorProto packed(const at::Tensor& integers, int32_t type) {
+  const at::Tensor flat = integers.contiguous();
+  const std::span<const int32_t> numbers(flat.data_ptr<int32_t>(),
+                                         static_cast<size_t>(flat.numel()));
+  std::string bytes((numbers.size() + 1) / 2, '\0');
+  for (size_t i = 0; i < numbers.size(); ++i)
+    bytes[i / 2] = static_cast<char>(bytes[i / 2] | (numbers[i] & 15) << (i % 2 * 4));
+  TensorProto proto;
+  proto.set_data_type(type);
+  for (const int64_t size : integers.sizes()) proto.add_dims(size);
+  proto.set_raw_data(std::move(bytes));
+  return proto;
+}
+
+Sym integer_constant(GraphWriter& w, const at::Tensor& integers, int32_t type,
+                     const std::string& name) {
+  if (const auto known = torch_type(type)) return w.constant(integers.to(*known), name);
+  return w.packed_constant(packed(integers, type), name.empty() ? "zero_point" : name);
+}
+
+Attrs axis_of(const Quantized& integers) {
+  if (integers.is_per_tensor()) return {};
+  if (integers.group_size == 0) return {{"axis", integers.axis}};
+  return {{"axis", integers.group_axis}, {"block_size", integers.group_size}};
+}
+
+/// Blocks have a scale for every position on the other axes.
+at::Tensor over_blocks(const at::Tensor& per_group, const Quantized& weight) {
+  std::vector<int64_t> shape(static_cast<size_t>(weight.q.dim()), 1), full = weight.q.sizes().vec();
+  shape[static_cast<size_t>(weight.axis)] = per_group.size(0);
+  shape[static_cast<size_t>(weight.group_axis)] = per_group.size(1);
+  full[static_cast<size_t>(weight.group_axis)] = per_group.size(1);
+  const bool groups_first = weight.group_axis < weight.axis;
+  return (groups_first ? per_group.t() : per_group).reshape(shape).expand(full).contiguous();
+}
+
+/// A node's doc string, for people.
+void note(GraphWriter& w, const Sym& made, const std::string& text) {
+  if (!text.empty()) w.set_doc(made, text);
+}
+
+std::string note_of(const Quantizer& quantizer) {
+  return c10::str("bits=", quantizer.spec().bits, " ", quantizer.summary());
+}
+
+/// Old opsets have no blocks: rows of one group each, put together again by Reshape.
+Sym dequantized_by_rows(GraphWriter& w, const Quantized& weight) {
+  const int64_t rows = weight.scale.numel();
+  const Sym q = integer_constant(w, weight.q.reshape({rows, -1}), weight.type, weight.name);
+  const Sym flat = w.op("DequantizeLinear",
+                        {q, w.constant(weight.scale.reshape({-1})),
+                         integer_constant(w, weight.zero_point.reshape({-1}), weight.type, "")},
+                        {{"axis", 0}}, at::kFloat, Shape{rows, weight.q.numel() / rows});
+  note(w, flat, weight.note);
+  return w.reshape(flat, weight.q.sizes().vec());
+}
+
+}  // namespace
+
+IntegerType integer_type(const QuantSpec& spec, int64_t opset) {
+  const bool is_signed = spec.qmin() < 0;
+  const auto with_bits = [&](int bits, int32_t of_signed, int32_t of_unsigned) {
+    const int64_t lowest = is_signed ? -(int64_t{1} << (bits - 1)) : 0;
+    const bool exact = spec.bits == bits && spec.qmin() == lowest;
+    return IntegerType{is_signed ? of_signed : of_unsigned, exact};
+  };
+  const bool is_weight = spec.target == quant::Target::Weight;
+  if (is_weight && spec.bits <= 4 && opset >= kOpsetOfFourBits) return with_bits(4, kInt4, kUint4);
+  if (spec.target == quant::Target::Bias) return {TensorProto::INT32, true};
+  if (spec.bits <= 8) return with_bits(8, TensorProto::INT8, TensorProto::UINT8);
+  SPARSEBIT_CHECK(opset >= kOpsetOfFourBits, Unsupported, "integers of ", spec.bits,
+                  " bits need opset ", kOpsetOfFourBits, ", not ", opset);
+  IntegerType type = with_bits(16, TensorProto::INT16, TensorProto::INT16);
+  if (!is_signed) type.offset = 1 << (spec.bits - 1);
+  return type;
+}
+
+Sym dequantized(GraphWriter& w, Quantized weight) {
+  SPARSEBIT_CHECK(weight.is_per_tensor() || w.opset() >= kOpsetOfAxes, Unsupported,
+                  "scales per channel need opset ", kOpsetOfAxes, ", not ", w.opset());
+  if (weight.group_size > 0 && w.opset() < kOpsetOfFourBits) return dequantized_by_rows(w, weight);
+  const bool groups = weight.group_size > 0;
+  const at::Tensor scale = groups ? over_blocks(weight.scale, weight) : weight.scale;
+  const at::Tensor zero = groups ? over_blocks(weight.zero_point, weight) : weight.zero_point;
+  const Sym q = integer_constant(w, weight.q, weight.type, weight.name);
+  std::vector<Sym> inputs = {q, w.constant(scale, weight.name + ".scale")};
+  if (weight.type != TensorProto::INT32)
+    inputs.push_back(integer_constant(w, zero, weight.type, weight.name + ".zero_point"));
+  Sym made =
+      w.op("DequantizeLinear", inputs, axis_of(weight), at::kFloat, weight.q.sizes().vec());
+  note(w, made, weight.note);
+  made.integers = std::make_shared<Quantized>(std::move(weight));
+  return made;
+}
+
+std::optional<Sym> transposed_integers(GraphWriter& w, const Sym& x,
+                                       const std::vector<int64_t>& order) {
+  if (!x.integers || !x.integers->q.defined()) return std::nullopt;
+  Quantized weight = *x.integers;
+  const auto moved = [&](int64_t axis) {
+    return std::find(order.begin(), order.end(), axis) - order.begin();
+  };
+  weight.q = weight.q.permute(order).contiguous();
+  weight.axis = moved(weight.axis);
+  weight.group_axis = moved(weight.group_axis);
+  weight.name += "_t";
+  return dequantized(w, std::move(weight));
+}
+
+// --- quantizers of a graph ---------------------------------------------------------------------
+
+Quantizer* Exporter::quantizer_at(const Node& node) const {
+  if (node.op() != fx::Opcode::CallModule) return nullptr;
+  return dynamic_cast<Quantizer*>(const_cast<fx::Module*>(module_.find(node.target())));
+}
+
+Val Exporter::write_quantizer(const Node& node, Quantizer& quantizer) {
+  const Node& input = *node.inputs().front();
+  if (quantizer.is_off_for_good()) return value_of(input);
+  SPARSEBIT_CHECK(quantizer.is_calibrated(), InvalidArgument,
+                  "it is not calibrated, so it has no scale");
+  const at::Tensor* weight =
+      input.op() == fx::Opcode::GetAttr ? module_.find_tensor(input.target()) : nullptr;
+  Val result = weight ? write_weight_quantizer(node, quantizer, *weight)
+                      : write_feature_quantizer(node, quantizer, value_of(input).sym());
+  name_result(node, result);
+  return result;
+}
+
+Val Exporter::write_weight_quantizer(const Node& node, Quantizer& quantizer,
+                                     const at::Tensor& weight) {
+  const QuantSpec& spec = quantizer.spec();
+  const quant::QParams found = quantizer.final_qparams();
+  const IntegerType type = integer_type(spec, writer_.opset());
+  return dequantized(writer_, {.scale = found.scale,
+                               .zero_point = found.zero_point.to(at::kInt) - type.offset,
+                               .type = type.type,
+                               .axis = spec.channel_axis,
+                               .group_size = spec.group_size,
+                               .q = quantizer.integers(weight) - type.offset,
+                               .name = node.inputs().front()->target() + "_quantized",
+                               .note = note_of(quantizer)});
+}
+
+Val Exporter::write_feature_quantizer(const Node& node, const Quantizer& quantizer, Sym x) {
+  const QuantSpec& spec = quantizer.spec();
+  const quant::QParams found = quantizer.final_qparams();
+  if (const std::optional<double> divisor = quantizer.squeezes_by())
+    x = writer_.div(writer_.unary("Tanh", x), *divisor);
+  const IntegerType type = integer_type(spec, writer_.opset());
+  SPARSEBIT_CHECK(found.scale.dim() == 0 || writer_.opset() >= kOpsetOfAxes, Unsupported,
+                  "scales per channel need opset ", kOpsetOfAxes, ", not ", writer_.opset());
+  if (!type.is_exact) {  // the type would hold what the quantizer cuts off
+    const at::Tensor zero = found.zero_point;
+    const auto bound = [&](int64_t q) {
+      const at::Tensor number = (static_cast<double>(q) - zero) * found.scale;
+      if (number.dim() == 0) return writer_.constant(number);
+      std::vector<int64_t> shape(static_cast<size_t>(x.rank() - spec.channel_axis), 1);
+      shape[0] = -1;
+      return writer_.constant(number.reshape(shape));
+    };
+    x = writer_.maximum(writer_.minimum(x, bound(spec.qmax())), bound(spec.qmin()));
+  }
+  Quantized integers{.scale = found.scale,
+                     .zero_point = found.zero_point.to(at::kInt) - type.offset,
+                     .type = type.type,
+                     .axis = spec.channel_axis,
+                     .note = note_of(quantizer)};
+  const auto [known, is_first] = scales_.try_emplace(&quantizer);
+  if (is_first) {  // what shares the quantizer shares its numbers
+    known->second = {
+        writer_.constant(found.scale, node.target() + ".scale"),
+        integer_constant(writer_, integers.zero_point, type.type, node.target() + ".zero_point")};
+  }
+  const auto& [scale, zero] = known->second;
+  const Attrs axis = axis_of(integers);
+  const Sym q = writer_.op("QuantizeLinear", {x, scale, zero}, axis,
+                           torch_type(type.type).value_or(at::ScalarType::Undefined), x.shape);
+  Sym made = writer_.op("DequantizeLinear", {q, scale, zero}, axis, at::kFloat, x.shape);
+  note(writer_, q, integers.note);
+  note(writer_, made, integers.note);
+  made.integers = std::make_shared<Quantized>(std::move(integers));
+  return made;
+}
+
+/// Whether the rounding behind a relu or clamp cuts off the same: then nothing is left to do.
+bool Exporter::is_clipped_by_rounding(const Node& node, const fx::OperatorCall& call) const {
+  const auto bounds = quant::clip_bounds_of(call);
+  if (!bounds || node.users().size() != 1 || fx::mutates_input(node, module_)) return false;
+  const Quantizer* quantizer = quantizer_at(**node.users().begin());
+  return quantizer && quantizer->is_calibrated() && !quantizer->is_off_for_good() &&
+         quant::rounding_clips(*bounds, *quantizer);
+}
+
+}  // namespace sparsebit::exports

@@ -1,0 +1,54 @@
+#include "sparsebit/export/quantized_onnx.h"
+
+#include "sparsebit/core/error.h"
+
+#include <nlohmann/json.hpp>
+
+namespace sparsebit::exports {
+namespace {
+
+/// Bits by value, for tools.
+std::string bits_of(const quant::QuantModel& model) {
+  nlohmann::ordered_json json;
+  for (const quant::QuantPoint& point : model.points()) {
+    if (!point.quantizer->is_off_for_good()) json[point.value] = point.quantizer->spec().bits;
+  }
+  return json.dump();
+}
+
+void add_metadata(onnx::ModelProto& model, const std::string& key, std::string value) {
+  onnx::StringStringEntryProto& entry = *model.add_metadata_props();
+  entry.set_key(key);
+  entry.set_value(std::move(value));
+}
+
+/// An example is one sample, and the file takes any number of them.
+void open_batches(const fx::GraphModule& module, OnnxExportOptions& options) {
+  for (const fx::Node* input : module.graph().placeholders()) {
+    const auto& info = input->tensor_info();
+    if (info && !info->shape.empty() && info->shape[0] > 0)
+      options.dynamic_axes[input->target()].emplace(0, "batch");
+  }
+}
+
+}  // namespace
+
+onnx::ModelProto to_onnx(const quant::QuantModel& model, OnnxExportOptions options) {
+  for (const quant::QuantPoint& point : model.points()) {
+    SPARSEBIT_CHECK(point.quantizer->is_calibrated() || point.quantizer->is_off_for_good(),
+                    InvalidArgument, "it is not calibrated, so it cannot be written, ",
+                    point.place());
+  }
+  if (model.fixed_batch() == 0) open_batches(model.module(), options);
+  onnx::ModelProto proto = to_onnx(model.module(), options);
+  add_metadata(proto, "sparsebit.backend", std::string(to_string(model.config().backend)));
+  add_metadata(proto, "sparsebit.bits", bits_of(model));
+  return proto;
+}
+
+void export_onnx(const quant::QuantModel& model, const std::filesystem::path& path,
+                 const OnnxExportOptions& options) {
+  io::save_onnx(to_onnx(model, options), path, options.save);
+}
+
+}  // namespace sparsebit::exports

@@ -1,0 +1,127 @@
+#include "quant/calibration/runtime_scales.h"
+
+#include "sparsebit/fx/resolve.h"
+#include "sparsebit/quant/placement/clipping.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+namespace sparsebit::quant {
+namespace {
+
+using fx::Node;
+
+/// Rows of output channels, in the order in which ONNX Runtime sums: input channels last.
+at::Tensor rows_of(const at::Tensor& weight) {
+  return weight.dim() > 2 ? weight.flatten(2).transpose(1, 2).flatten(1) : weight;
+}
+
+/// The least scale of each channel with which u8 * w + u8 * w of two neighbours fits 16 bits:
+/// 255 * 128 does. Rounding adds up to one half to each of the two.
+at::Tensor least_scale_of_pairs(const at::Tensor& weight) {
+  constexpr double kMostOfPair = 127;
+  at::Tensor rows = rows_of(weight);
+  if (rows.size(1) % 2 != 0) rows = at::constant_pad_nd(rows, {0, 1});
+  const at::Tensor first = rows.slice(1, 0, rows.size(1), 2), second = rows.slice(1, 1, rows.size(1), 2);
+  const at::Tensor add_up = (first * second).gt(0);  // others take from each other
+  return ((first.abs() + second.abs()) * add_up).amax(1) / kMostOfPair;
+}
+
+class ScaleFitting {
+ public:
+  ScaleFitting(fx::GraphModule& module, const std::vector<QuantPoint>& points) : module_(module) {
+    for (const Node& node : module.graph().nodes()) nodes_[node.name()] = &node;
+    for (const QuantPoint& point : points) points_[point.name] = &point;
+  }
+
+  void fit(const QuantPoint& point) const {
+    const at::Tensor* weight = module_.find_tensor(point.value);
+    const QParams found = point.quantizer->final_qparams();
+    at::Tensor scale = found.scale;
+    for (const std::string& consumer : point.consumers) {
+      const Node& layer = *nodes_.at(consumer);
+      const fx::OperatorCall call = *fx::resolve(layer, module_);
+      if (point.quantizer->config().quantizer.avx2_safe && sums_products(call, *weight))
+        scale = wider(scale, least_scale_of_pairs(weight->detach()));
+      scale = wider(scale, least_scale_of_bias(call));
+    }
+    scale = rounded_up(scale, point.quantizer->spec().scale_bits);
+    if (!at::equal(scale, found.scale)) point.quantizer->set_qparams({scale, found.zero_point});
+  }
+
+  /// Sums of products have the scale of input times weight, and so has what is added to them.
+  void fit_bias(const QuantPoint& point) const {
+    const fx::OperatorCall call = *fx::resolve(*nodes_.at(point.consumers.front()), module_);
+    const auto scale_at = [&](const char* argument) {
+      return points_.at(call.args[argument].node().name())->quantizer->final_qparams().scale;
+    };
+    const at::Tensor scale = scale_at("input") * scale_at("weight");
+    point.quantizer->set_qparams({scale, at::zeros_like(scale)});
+  }
+
+  /// A relu6 vanishes in the rounding behind it only if that ends where it does, and scales of a
+  /// few bits may end elsewhere.
+  void fit_to_clipping(const QuantPoint& point) const {
+    const auto call = fx::resolve(*nodes_.at(point.value), module_);
+    const auto bounds = call ? clip_bounds_of(*call) : std::nullopt;
+    const QuantSpec& spec = point.quantizer->spec();
+    const QParams found = point.quantizer->final_qparams();
+    if (!bounds || found.scale.dim() > 0 || rounding_clips(*bounds, *point.quantizer)) return;
+    const double scale = found.scale.item<double>(), zero = found.zero_point.item<double>();
+    const double low = std::max(bounds->low, (static_cast<double>(spec.qmin()) - zero) * scale);
+    const double high = std::min(bounds->high, (static_cast<double>(spec.qmax()) - zero) * scale);
+    const double steps = static_cast<double>(spec.qmax() - spec.qmin()) - 0.5;
+    int exponent = 0;
+    const double mantissa = std::frexp((high - low) / steps, &exponent);
+    const double fits = std::ldexp(std::floor(std::ldexp(mantissa, spec.scale_bits)),
+                                   exponent - spec.scale_bits);
+    point.quantizer->set_qparams({at::full({}, fits, at::kFloat),
+                                  at::full({}, std::nearbyint(-low / fits), at::kFloat)});
+  }
+
+ private:
+  /// A layer with one input channel for each output channel has a kernel of its own, with 32 bits.
+  static bool sums_products(const fx::OperatorCall& call, const at::Tensor& weight) {
+    return call.op->name == "linear" || weight.size(1) > 1;
+  }
+
+  static at::Tensor wider(const at::Tensor& scale, const at::Tensor& least) {
+    if (!least.defined()) return scale;
+    return at::maximum(scale, scale.dim() == 0 ? least.max() : least);
+  }
+
+  at::Tensor least_scale_of_bias(const fx::OperatorCall& call) const {
+    const fx::Value &bias = call.args["bias"], &input = call.args["input"];
+    const auto of_bias = bias.is_node() ? points_.find(bias.node().name()) : points_.end();
+    if (of_bias == points_.end() || !input.is_node()) return {};
+    const at::Tensor* numbers = module_.find_tensor(of_bias->second->value);
+    const auto it = points_.find(input.node().name());
+    if (!numbers || it == points_.end() || !it->second->quantizer->is_calibrated()) return {};
+    constexpr double kMost = 2147483647. - 256;  // floats near it are that far apart
+    return numbers->detach().abs() / (it->second->quantizer->final_qparams().scale * kMost);
+  }
+
+  fx::GraphModule& module_;
+  std::unordered_map<std::string_view, const Node*> nodes_;
+  std::unordered_map<std::string_view, const QuantPoint*> points_;  // by their nodes
+};
+
+}  // namespace
+
+void fit_scales_to_onnxruntime(fx::GraphModule& module, const std::vector<QuantPoint>& points) {
+  const at::NoGradGuard no_gradients;
+  const ScaleFitting fitting(module, points);
+  for (const QuantPoint& point : points) {
+    const QuantSpec& spec = point.quantizer->spec();
+    const bool may_clip = point.is_feature() && !spec.is_symmetric() && spec.scale_bits > 0;
+    if (may_clip && point.observed && point.quantizer->is_calibrated())
+      fitting.fit_to_clipping(point);
+    if (point.is_weight() && point.quantizer->is_calibrated()) fitting.fit(point);
+    if (point.is_bias()) fitting.fit_bias(point);  // behind its weight
+  }
+}
+
+}  // namespace sparsebit::quant

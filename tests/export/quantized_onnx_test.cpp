@@ -1,0 +1,242 @@
+#include "sparsebit/export/quantized_onnx.h"
+
+#include "core/temp_dir.h"
+#include "export/export_case.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/yaml.h"
+#include "sparsebit/frontends/onnx.h"
+#include "sparsebit/fx/printer.h"
+#include "sparsebit/nn/functional.h"
+#include "sparsebit/nn/layers.h"
+#include "sparsebit/quant/spec/default_config.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace sparsebit::exports::test::quantized_onnx_test {
+namespace {
+
+using quant::Backend;
+using quant::QuantModel;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+/// A residual block, pooling, and a classifier.
+class Net : public nn::Module {
+ public:
+  Net() : Module("Net", "x") {
+    add_module("stem", nn::Conv2d(3, 8, 3));
+    add_module("relu", nn::ReLU());
+    add_module("a", nn::Conv2d(8, 8, 1));
+    add_module("pool", nn::MaxPool2d(2));
+    add_module("b", nn::Conv2d(8, 4, 1));
+    add_module("fc", nn::Linear(12, 5));
+  }
+  nn::Value forward(const nn::Args& in) override {
+    const nn::Value x = call("relu", call("stem", in["x"]));
+    const nn::Value sum = call("relu", call("a", x) + x);
+    const nn::Value pooled = call("pool", sum);
+    const nn::Value both = nn::cat({call("b", pooled), pooled}, 1);
+    return call("fc", nn::flatten(nn::adaptive_avg_pool2d(both, 1), 1));
+  }
+};
+
+quant::QConfig config_for(Backend backend) {
+  return quant::parse_qconfig(parse_yaml(quant::default_config(backend), "default"));
+}
+
+const at::Tensor& samples() {
+  static const at::Tensor x = at::randn({4, 3, 10, 10}, at::detail::createCPUGenerator(3));
+  return x;
+}
+
+QuantModel calibrated(nn::Module& network, const quant::QConfig& config) {
+  QuantModel model(network, config, {samples()});
+  model.prepare_calibration();
+  model.forward({samples()});
+  model.calc_qparams();
+  model.set_quant({.weights = true, .features = true});
+  return model;
+}
+
+QuantModel calibrated_net(const quant::QConfig& config) {
+  at::manual_seed(1);
+  Net net;
+  return calibrated(net, config);
+}
+
+at::Tensor simulated(QuantModel& model) {
+  const at::NoGradGuard no_gradients;
+  return model.forward({samples()}).tensor();
+}
+
+/// What a file computes here and in ONNX Runtime without optimizations.
+void expect_same(QuantModel& model, const onnx::ModelProto& file, double tolerance) {
+  const at::Tensor expected = simulated(model);
+  const auto again = frontends::import_onnx(onnx::ModelProto(file));
+  again->eval();
+  const Tensors here = run_reference(*again, {samples()});
+  EXPECT_LE((here.front() - expected).abs().max().item<double>(), tolerance);
+  const sparsebit::test::TempDir dir;
+  OrtQueue queue(dir.path());
+  queue.add("quantized", file, {samples()}, {expected}, tolerance);
+  EXPECT_EQ(queue.run(), 1u);
+}
+
+TEST(QuantizedOnnx, IntegersOnAllSidesForOnnxRuntime) {
+  const QuantModel model = calibrated_net(config_for(Backend::OnnxRuntime));
+  // Pairs are around each step; activations are gone, since rounding cuts off what they would.
+  EXPECT_EQ(outline(to_onnx(model)), R"(x_quantizer/QuantizeLinear_output = QuantizeLinear(x, x_quantizer.scale, x_quantizer.zero_point)
+x_quantizer = DequantizeLinear(x_quantizer/QuantizeLinear_output, x_quantizer.scale, x_quantizer.zero_point)
+stem_weight_quantizer = DequantizeLinear(stem.weight_quantized, stem.weight_quantized.scale, stem.weight_quantized.zero_point)
+stem_bias_quantizer = DequantizeLinear(stem.bias_quantized, stem.bias_quantized.scale)
+stem = Conv(x_quantizer, stem_weight_quantizer, stem_bias_quantizer)
+relu_quantizer/QuantizeLinear_output = QuantizeLinear(stem, relu_quantizer.scale, relu_quantizer.zero_point)
+relu_quantizer = DequantizeLinear(relu_quantizer/QuantizeLinear_output, relu_quantizer.scale, relu_quantizer.zero_point)
+a_weight_quantizer = DequantizeLinear(a.weight_quantized, a.weight_quantized.scale, a.weight_quantized.zero_point)
+a_bias_quantizer = DequantizeLinear(a.bias_quantized, a.bias_quantized.scale)
+a = Conv(relu_quantizer, a_weight_quantizer, a_bias_quantizer)
+a_quantizer/QuantizeLinear_output = QuantizeLinear(a, a_quantizer.scale, a_quantizer.zero_point)
+a_quantizer = DequantizeLinear(a_quantizer/QuantizeLinear_output, a_quantizer.scale, a_quantizer.zero_point)
+add = Add(a_quantizer, relu_quantizer)
+relu_1_quantizer/QuantizeLinear_output = QuantizeLinear(add, relu_1_quantizer.scale, relu_1_quantizer.zero_point)
+relu_1_quantizer = DequantizeLinear(relu_1_quantizer/QuantizeLinear_output, relu_1_quantizer.scale, relu_1_quantizer.zero_point)
+pool = MaxPool(relu_1_quantizer)
+pool_quantizer/QuantizeLinear_output = QuantizeLinear(pool, relu_1_quantizer.scale, relu_1_quantizer.zero_point)
+pool_quantizer = DequantizeLinear(pool_quantizer/QuantizeLinear_output, relu_1_quantizer.scale, relu_1_quantizer.zero_point)
+b_weight_quantizer = DequantizeLinear(b.weight_quantized, b.weight_quantized.scale, b.weight_quantized.zero_point)
+b_bias_quantizer = DequantizeLinear(b.bias_quantized, b.bias_quantized.scale)
+b = Conv(pool_quantizer, b_weight_quantizer, b_bias_quantizer)
+b_quantizer/QuantizeLinear_output = QuantizeLinear(b, relu_1_quantizer.scale, relu_1_quantizer.zero_point)
+b_quantizer = DequantizeLinear(b_quantizer/QuantizeLinear_output, relu_1_quantizer.scale, relu_1_quantizer.zero_point)
+cat = Concat(b_quantizer, pool_quantizer)
+cat_quantizer/QuantizeLinear_output = QuantizeLinear(cat, relu_1_quantizer.scale, relu_1_quantizer.zero_point)
+cat_quantizer = DequantizeLinear(cat_quantizer/QuantizeLinear_output, relu_1_quantizer.scale, relu_1_quantizer.zero_point)
+adaptive_avg_pool2d = GlobalAveragePool(cat_quantizer)
+adaptive_avg_pool2d_quantizer/QuantizeLinear_output = QuantizeLinear(adaptive_avg_pool2d, adaptive_avg_pool2d_quantizer.scale, adaptive_avg_pool2d_quantizer.zero_point)
+adaptive_avg_pool2d_quantizer = DequantizeLinear(adaptive_avg_pool2d_quantizer/QuantizeLinear_output, adaptive_avg_pool2d_quantizer.scale, adaptive_avg_pool2d_quantizer.zero_point)
+flatten = Flatten(adaptive_avg_pool2d_quantizer)
+flatten_quantizer/QuantizeLinear_output = QuantizeLinear(flatten, adaptive_avg_pool2d_quantizer.scale, adaptive_avg_pool2d_quantizer.zero_point)
+flatten_quantizer = DequantizeLinear(flatten_quantizer/QuantizeLinear_output, adaptive_avg_pool2d_quantizer.scale, adaptive_avg_pool2d_quantizer.zero_point)
+fc_weight_quantizer = DequantizeLinear(fc.weight_quantized, fc.weight_quantized.scale, fc.weight_quantized.zero_point)
+fc_bias_quantizer = DequantizeLinear(fc.bias_quantized, fc.bias_quantized.scale)
+fc = Gemm(flatten_quantizer, fc_weight_quantizer, fc_bias_quantizer)
+)");
+}
+
+TEST(QuantizedOnnx, EveryBackendGivesTheSameNumbers) {
+  for (const Backend backend : {Backend::OnnxRuntime, Backend::TensorRt, Backend::Virtual}) {
+    SCOPED_TRACE(to_string(backend));
+    QuantModel model = calibrated_net(config_for(backend));
+    expect_same(model, to_onnx(model), backend == Backend::OnnxRuntime ? 1e-6 : 1e-4);
+  }
+}
+
+quant::QConfig virtual_config(const std::string& weight, const std::string& feature) {
+  return quant::parse_qconfig(parse_yaml("SCHEDULE: {FUSE_BN: true}\nW: " + weight + "\nA: " +
+                                             feature + "\n",
+                                         "test.yaml"));
+}
+
+TEST(QuantizedOnnx, EveryQuantizerAndWidthGivesTheSameNumbers) {
+  const std::string features = "{QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}";
+  const auto of_weights = [](const std::string& more) {
+    return "{QSCHEME: per-channel-symmetric, QUANTIZER: {" + more + "}}";
+  };
+  const auto of_features = [](const std::string& more, const std::string& scheme = "affine") {
+    return "{QSCHEME: per-tensor-" + scheme + ", QUANTIZER: {" + more + "}}";
+  };
+  struct Settings {
+    std::string weight, feature;
+    int64_t opset = 13;
+  };
+  const std::vector<Settings> all = {
+      {of_weights("BIT: 4"), of_features("BIT: 4")},
+      {of_weights("BIT: 4"), of_features("BIT: 4"), 21},
+      {of_weights("BIT: 3"), of_features("BIT: 2", "symmetric"), 21},
+      {of_weights("BIT: 12"), of_features("BIT: 16"), 21},
+      {of_weights("BIT: 16"), of_features("BIT: 10", "symmetric"), 21},
+      {of_weights("BIT: 8, RESTRICTED: true"), of_features("BIT: 8, RESTRICTED: true", "symmetric")},
+      {"{QSCHEME: per-channel-affine, QUANTIZER: {BIT: 8}}",
+       "{QSCHEME: per-channel-affine, QUANTIZER: {BIT: 6}}"},
+      {"{QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}", features, 11},
+      {of_weights("BIT: 8, TYPE: dorefa"), of_features("BIT: 8, TYPE: dorefa")},
+      {of_weights("BIT: 8, TYPE: lsq"), of_features("BIT: 4, TYPE: lsq", "symmetric")},
+      {of_weights("BIT: 8, TYPE: lsq+"), of_features("BIT: 8, TYPE: lsq+")},
+      {of_weights("BIT: 8, TYPE: adaround"), of_features("BIT: 8, TYPE: pact")}};
+  for (const auto& [weight, feature, opset] : all) {
+    SCOPED_TRACE(weight + " " + feature + " at opset " + std::to_string(opset));
+    QuantModel model = calibrated_net(virtual_config(weight, feature));
+    expect_same(model, to_onnx(model, {.opset = opset}), 1e-5);
+  }
+}
+
+TEST(QuantizedOnnx, GroupsOfWeights) {
+  for (const int64_t opset : {13, 21}) {
+    SCOPED_TRACE(opset);
+    quant::QConfig config = virtual_config(
+        "{QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 4, GROUP_SIZE: 4}, "
+        "SPECIFIC: [{\"stem\": [\"QUANTIZER.GROUP_SIZE\", 3]}]}",
+        "{QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}");
+    QuantModel model = calibrated_net(config);
+    expect_same(model, to_onnx(model, {.opset = opset}), 1e-5);
+  }
+}
+
+TEST(QuantizedOnnx, TheModelStaysAsItIs) {
+  QuantModel model = calibrated_net(config_for(Backend::OnnxRuntime));
+  model.set_quant({});
+  const at::Tensor before = simulated(model);
+  const std::string text = fx::to_text(model.module().graph());
+  to_onnx(model);
+  EXPECT_TRUE(at::equal(simulated(model), before));
+  EXPECT_EQ(fx::to_text(model.module().graph()), text);
+  EXPECT_EQ(to_onnx(model).SerializeAsString(), to_onnx(model).SerializeAsString());
+}
+
+TEST(QuantizedOnnx, WithoutScalesThereIsNoFile) {
+  Net net;
+  const QuantModel model(net, config_for(Backend::OnnxRuntime), {samples()});
+  EXPECT_THAT([&] { to_onnx(model); },
+              ThrowsMessage<Error>(HasSubstr("it is not calibrated, so it cannot be written, at "
+                                             "'x_quantizer', the quantizer of 'x'")));
+}
+
+TEST(QuantizedOnnx, OldOpsetsHaveNoScalesPerChannel) {
+  const QuantModel model = calibrated_net(config_for(Backend::OnnxRuntime));
+  EXPECT_THAT([&] { to_onnx(model, {.opset = 11}); },
+              ThrowsMessage<Error>(HasSubstr("scales per channel need opset 13, not 11")));
+}
+
+/// What TensorRT wants: symmetric pairs at the inputs of layers, no zero points but 0, float biases,
+/// and one branch of a residual sum.
+TEST(QuantizedOnnx, TensorRtRules) {
+  const QuantModel model = calibrated_net(config_for(Backend::TensorRt));
+  const onnx::ModelProto file = to_onnx(model);
+  std::map<std::string, const onnx::TensorProto*> constants;
+  for (const onnx::TensorProto& tensor : file.graph().initializer())
+    constants[tensor.name()] = &tensor;
+  std::map<std::string, std::string> makers;
+  for (const onnx::NodeProto& node : file.graph().node()) makers[node.output(0)] = node.op_type();
+  const auto is_pair = [&](const std::string& value) { return makers[value] == "DequantizeLinear"; };
+  for (const onnx::NodeProto& node : file.graph().node()) {
+    if (node.op_type() == "QuantizeLinear" || node.op_type() == "DequantizeLinear") {
+      const onnx::TensorProto& zero = *constants.at(node.input(2));
+      EXPECT_EQ(zero.data_type(), onnx::TensorProto::INT8);
+      EXPECT_EQ(zero.raw_data(), std::string(zero.raw_data().size(), '\0'));
+    } else if (node.op_type() == "Conv" || node.op_type() == "Gemm") {
+      EXPECT_TRUE(is_pair(node.input(0)) && is_pair(node.input(1))) << node.name();
+      EXPECT_EQ(constants.at(node.input(2))->data_type(), onnx::TensorProto::FLOAT);
+    } else if (node.op_type() == "Add") {
+      EXPECT_NE(is_pair(node.input(0)), is_pair(node.input(1)));
+      EXPECT_EQ(makers[node.input(is_pair(node.input(0)) ? 1 : 0)], "Conv");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sparsebit::exports::test::quantized_onnx_test
