@@ -22,7 +22,8 @@ USES = {
     "zoo": ["nn"],
     "frontends": ["fx", "nn", "io"],
     "export": ["fx", "nn", "io", "frontends", "quant"],
-    "cli": ["zoo", "io", "passes", "frontends", "export", "quant"],
+    "report": ["quant"],
+    "cli": ["zoo", "io", "passes", "frontends", "export", "quant", "report"],
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"](?:sparsebit/)?([^">]+)[">]')

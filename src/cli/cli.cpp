@@ -75,6 +75,7 @@ int parse_and_run(int argc, const char* const* argv, std::ostream& out, std::ost
   add_run_command(app, out);
   add_convert_command(app, out);
   add_data_command(app, out);
+  add_config_command(app, out);
   add_quantize_command(app, out);
   add_analyze_command(app, out);
   add_eval_command(app, out);

@@ -5,12 +5,17 @@
 #include "sparsebit/core/error.h"
 #include "sparsebit/export/quantized_file.h"
 #include "sparsebit/export/quantized_onnx.h"
+#include "sparsebit/quant/error_profiler.h"
 #include "sparsebit/quant/quant_model.h"
+#include "sparsebit/report/coverage.h"
+#include "sparsebit/report/decisions.h"
 
+#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -21,6 +26,8 @@ namespace {
 struct QuantizeOptions {
   CalibrationOptions calibration;
   std::string output;
+  std::string decisions;
+  bool strict = false;
   int64_t opset = 17;
 };
 
@@ -58,28 +65,102 @@ void check_output(const QuantizeOptions& options) {
   const AtomicFile can_be_written(options.output);
 }
 
-std::string report(const QuantizeOptions& options, const quant::QuantModel& model,
-                   int64_t samples) {
-  const auto bytes = std::filesystem::file_size(options.output);
-  if (options.calibration.json) {
-    nlohmann::ordered_json json;
-    json["file"] = options.output;
-    json["bytes"] = bytes;
-    json["samples"] = samples;
-    json["quantizers"] = kinds_of(model);
-    json["float"] = nlohmann::ordered_json::array();
-    for (const auto& [node, reason] : model.floats())
-      json["float"].push_back({{"node", node}, {"reason", reason}});
-    json["unused_patterns"] = model.unused_patterns();
-    return json.dump(2) + "\n";
-  }
-  std::string text = fmt::format("calibrated with {} samples\n", samples);
+/// What the end of the work tells about it.
+struct Summary {
+  int64_t samples;
+  report::Coverage coverage;
+  std::vector<quant::LayerError> worst = {};  ///< signal to noise, in decibels
+  uintmax_t bytes_before = 0;                 ///< 0: the model was no file
+  uintmax_t bytes = 0;
+};
+
+/// The layers that lose most by themselves.
+std::vector<quant::LayerError> worst_layers(quant::QuantModel& model, const PreparedData& data) {
+  constexpr size_t kShown = 5;
+  constexpr int64_t kSamples = 8;
+  const int64_t count =
+      model.fixed_batch() > 0 ? model.fixed_batch() : std::min(kSamples, data.size());
+  const at::NoGradGuard no_gradients;
+  auto errors = quant::quantization_error(model, {data.batch(0, count).inputs},
+                                          quant::signal_to_noise, quant::ErrorScope::Alone);
+  std::stable_sort(errors.begin(), errors.end(),
+                   [](const auto& a, const auto& b) { return a.value < b.value; });
+  errors.resize(std::min(errors.size(), kShown));
+  return errors;
+}
+
+std::string as_json(const QuantizeOptions& options, const quant::QuantModel& model,
+                    const Summary& summary) {
+  nlohmann::ordered_json json;
+  json["file"] = options.output;
+  if (summary.bytes_before > 0) json["bytes_before"] = summary.bytes_before;
+  json["bytes"] = summary.bytes;
+  json["samples"] = summary.samples;
+  json["quantizers"] = kinds_of(model);
+  json["coverage"] = {{"multiplications", summary.coverage.share_of_multiplications()},
+                      {"steps", summary.coverage.share_of_steps()}};
+  json["worst"] = nlohmann::ordered_json::array();
+  for (const auto& [layer, decibels] : summary.worst)
+    json["worst"].push_back({{"layer", layer}, {"sqnr", decibels}});
+  json["float"] = nlohmann::ordered_json::array();
+  for (const auto& [node, reason] : model.floats())
+    json["float"].push_back({{"node", node}, {"reason", reason}});
+  json["unused_patterns"] = model.unused_patterns();
+  return json.dump(2) + "\n";
+}
+
+/// Where ONNX Runtime would multiply floats, or compute them between integers, and why.
+std::string islands(const report::Coverage& coverage) {
+  constexpr size_t kShown = 5;
+  std::string text;
+  const auto floats = coverage.floats();
+  for (size_t i = 0; i < std::min(floats.size(), kShown); ++i)
+    text += fmt::format("    {} ({}): {}\n", floats[i]->node, floats[i]->op, floats[i]->reason);
+  if (floats.size() > kShown)
+    text += fmt::format("    and {} others; --decisions FILE lists all\n", floats.size() - kShown);
+  return text;
+}
+
+std::string as_text(const QuantizeOptions& options, const quant::QuantModel& model,
+                    const Summary& summary) {
+  std::string text = fmt::format("calibrated with {} samples for {}\n", summary.samples,
+                                 to_string(model.config().backend));
   for (const auto& [kind, count] : kinds_of(model))
     text += fmt::format("  {:>5}  {}\n", count, kind);
   for (const auto& [reason, count] : reasons_of(model))
     text += fmt::format("  {:>5}  nodes stay float: {}\n", count, reason);
-  text += "a simulation: weights are stored as floats, and integer files come with ONNX export\n";
-  return text + fmt::format("wrote {} ({} bytes)\n", options.output, bytes);
+  text += fmt::format(
+      "in ONNX Runtime with integers: {:.1f} % of multiplications, {:.1f} % of steps\n",
+      100 * summary.coverage.share_of_multiplications(), 100 * summary.coverage.share_of_steps());
+  text += islands(summary.coverage);
+  text += "layers that lose most (signal to noise)\n";
+  for (const auto& [layer, decibels] : summary.worst)
+    text += fmt::format("  {:>5.1f} dB  {}\n", decibels, layer);
+  if (!is_onnx(options.output))
+    text += "a simulation: weights are stored as floats; `-o FILE.onnx` stores integers\n";
+  if (summary.bytes_before > 0)
+    text += fmt::format("size: {} -> {} bytes\n", summary.bytes_before, summary.bytes);
+  return text + fmt::format("wrote {} ({} bytes)\n", options.output, summary.bytes);
+}
+
+/// With --strict whatever is not as asked ends the work before a file is written.
+void check_strictly(const quant::QuantModel& model, const report::Coverage& coverage) {
+  std::string problems;
+  for (const std::string& pattern : model.unused_patterns()) problems += "\n  " + pattern;
+  for (const auto& [node, reason] : model.floats()) {
+    if (reason == "nobody knows this operator") problems += "\n  " + node + ": " + reason;
+  }
+  for (const report::StepCoverage* step : coverage.floats()) {
+    if (step->multiplications > 0) problems += "\n  " + step->node + " is float: " + step->reason;
+  }
+  SPARSEBIT_CHECK(problems.empty(), InvalidArgument,
+                  "--strict, and there are open ends:", problems);
+}
+
+void write_decisions(const std::string& file, const quant::QuantModel& model) {
+  const auto decisions = report::decisions_of(model);
+  const bool json = std::filesystem::path(file).extension() == ".json";
+  write_file_atomically(file, json ? report::to_json(decisions) : report::to_text(decisions));
 }
 
 /// What the file was made of, without paths, which say nothing elsewhere.
@@ -100,12 +181,19 @@ void quantize(const QuantizeOptions& options, std::ostream& out) {
   const PreparedData data(asked.data, asked.common.seed);
   const auto model = calibrated_model(asked, data);
   model->set_quant({.weights = true, .features = true});
+  Summary summary{.samples = data.size(), .coverage = report::coverage_in_onnxruntime(*model)};
+  if (options.strict) check_strictly(*model, summary.coverage);
+  summary.worst = worst_layers(*model, data);
   if (is_onnx(options.output)) {
     exports::export_onnx(*model, options.output, {.opset = options.opset});
   } else {
     exports::save_quantized(*model, options.output, origin_of(asked, data));
   }
-  out << report(options, *model, data.size());
+  if (!options.decisions.empty()) write_decisions(options.decisions, *model);
+  if (std::filesystem::is_regular_file(asked.model))
+    summary.bytes_before = std::filesystem::file_size(asked.model);
+  summary.bytes = std::filesystem::file_size(options.output);
+  out << (asked.json ? as_json(options, *model, summary) : as_text(options, *model, summary));
 }
 
 }  // namespace
@@ -114,11 +202,20 @@ void add_quantize_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<QuantizeOptions>();
   CLI::App* cmd = app.add_subcommand("quantize", "Calibrate a model and write it quantized");
   add_calibration_options(*cmd, options->calibration);
-  cmd->add_option("-o,--output", options->output, "File to write")->required()->check(not_empty);
+  cmd->add_option("-o,--output", options->output,
+                  "File to write: FILE.onnx with integers, or any other name for the simulation")
+      ->required()
+      ->check(not_empty);
+  cmd->add_option("--decisions", options->decisions,
+                  "File for what was decided about each step: FILE.json, or text")
+      ->check(not_empty);
+  cmd->add_flag("--strict", options->strict,
+                "Fail where patterns match nothing, operators are unknown or layers stay float");
+  cmd->add_option("--opset", options->opset, "Opset of the ONNX file")->capture_default_str();
   cmd->footer(
       "Example:\n"
-      "  sparsebit quantize model.onnx -c qconfig.yaml --data images/ --preprocess imagenet "
-      "--samples 256 -o model.quantized");
+      "  sparsebit quantize model.onnx --data images/ --preprocess imagenet --samples 256 "
+      "-o model.int8.onnx");
   cmd->callback([options, &out] { quantize(*options, out); });
 }
 

@@ -1,6 +1,7 @@
 #include "export/exporter.h"
 
 #include "export/carried.h"
+#include "export/quantization.h"
 
 #include "sparsebit/core/error_context.h"
 
@@ -189,7 +190,8 @@ Val Exporter::convert(const Node& node) {
     name_result(node, result);
     return result;
   }
-  if (quant::Quantizer* quantizer = quantizer_at(node)) return write_quantizer(node, *quantizer);
+  if (quant::Quantizer* quantizer = quantizer_at(module_, node))
+    return write_quantizer(node, *quantizer);
   if (const std::optional<fx::OperatorCall> call = fx::resolve(node, module_)) {
     if (is_clipped_by_rounding(node, *call)) return value_of(*node.inputs().front());
     const bool in_place = fx::mutates_input(node, module_);

@@ -27,11 +27,16 @@ constexpr int64_t kOpsetOfAxes = 13;
 /// The type of libtorch with the same integers; nothing for others.
 std::optional<at::ScalarType> torch_type(int32_t type) {
   switch (type) {
-    case TensorProto::INT8: return at::kChar;
-    case TensorProto::UINT8: return at::kByte;
-    case TensorProto::INT16: return at::kShort;
-    case TensorProto::INT32: return at::kInt;
-    default: return std::nullopt;
+    case TensorProto::INT8:
+      return at::kChar;
+    case TensorProto::UINT8:
+      return at::kByte;
+    case TensorProto::INT16:
+      return at::kShort;
+    case TensorProto::INT32:
+      return at::kInt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -124,8 +129,7 @@ Sym dequantized(GraphWriter& w, Quantized weight) {
   std::vector<Sym> inputs = {q, w.constant(scale, weight.name + ".scale")};
   if (weight.type != TensorProto::INT32)
     inputs.push_back(integer_constant(w, zero, weight.type, weight.name + ".zero_point"));
-  Sym made =
-      w.op("DequantizeLinear", inputs, axis_of(weight), at::kFloat, weight.q.sizes().vec());
+  Sym made = w.op("DequantizeLinear", inputs, axis_of(weight), at::kFloat, weight.q.sizes().vec());
   note(w, made, weight.note);
   made.integers = std::make_shared<Quantized>(std::move(weight));
   return made;
@@ -147,9 +151,9 @@ std::optional<Sym> transposed_integers(GraphWriter& w, const Sym& x,
 
 // --- quantizers of a graph ---------------------------------------------------------------------
 
-Quantizer* Exporter::quantizer_at(const Node& node) const {
+Quantizer* quantizer_at(const fx::GraphModule& module, const Node& node) {
   if (node.op() != fx::Opcode::CallModule) return nullptr;
-  return dynamic_cast<Quantizer*>(const_cast<fx::Module*>(module_.find(node.target())));
+  return dynamic_cast<Quantizer*>(const_cast<fx::Module*>(module.find(node.target())));
 }
 
 Val Exporter::write_quantizer(const Node& node, Quantizer& quantizer) {
@@ -225,7 +229,7 @@ Val Exporter::write_feature_quantizer(const Node& node, const Quantizer& quantiz
 bool Exporter::is_clipped_by_rounding(const Node& node, const fx::OperatorCall& call) const {
   const auto bounds = quant::clip_bounds_of(call);
   if (!bounds || node.users().size() != 1 || fx::mutates_input(node, module_)) return false;
-  const Quantizer* quantizer = quantizer_at(**node.users().begin());
+  const Quantizer* quantizer = quantizer_at(module_, **node.users().begin());
   return quantizer && quantizer->is_calibrated() && !quantizer->is_off_for_good() &&
          quant::rounding_clips(*bounds, *quantizer);
 }

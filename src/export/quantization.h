@@ -2,7 +2,8 @@
 
 #include "export/writer.h"
 
-#include "sparsebit/quant/spec/quant_spec.h"
+#include "sparsebit/fx/graph_module.h"
+#include "sparsebit/quant/quantizers/quantizer.h"
 
 #include <optional>
 #include <string>
@@ -23,6 +24,9 @@ struct Quantized {
 
   bool is_per_tensor() const { return scale.dim() == 0; }
 };
+
+/// The quantizer that a node calls; null for other nodes.
+quant::Quantizer* quantizer_at(const fx::GraphModule& module, const fx::Node& node);
 
 /// The ONNX type that holds integers of a kind. Weights of 4 bits have a type from opset 21 on;
 /// features, which are not stored, gain nothing by it. 16 bits have one from opset 21 on, of which

@@ -1,6 +1,7 @@
 #include "export/trial_run.h"
 
 #include "export/carried.h"
+#include "export/quantization.h"
 
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/fx/ops/data_sizes.h"
@@ -83,6 +84,7 @@ class Trial {
                     [&](const Node* n) { return data_.contains(n); }))
       data_.insert(&node);
     if (is_carried(node)) return std::nullopt;
+    if (quantizer_at(module_, node)) return own(values_.at(node.inputs().front()));  // as large
     const std::optional<fx::OperatorCall> call = fx::resolve(node, module_);
     const bool known = call && std::all_of(node.inputs().begin(), node.inputs().end(),
                                            [&](const Node* n) { return values_.contains(n); });

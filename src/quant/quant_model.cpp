@@ -138,7 +138,8 @@ void QuantModel::insert_feature_quantizers(const std::vector<FeaturePoint>& poin
     size_t point;  // its place among all
   };
   std::map<Node*, std::vector<Made>> made;  // by value
-  std::map<Node*, std::string> paths;       // of quantizers, by the value that has it first
+  std::map<Node*, std::string>
+      shared_with;  // path of the quantizer, by the value it is shared with
   const fx::MemoryGroups memory(*module_);
   for (const FeaturePoint& point : points) {
     auto& calls = made[point.value];
@@ -147,32 +148,37 @@ void QuantModel::insert_feature_quantizers(const std::vector<FeaturePoint>& poin
     const bool changes = memory.is_written(*point.value);
     if (it == calls.end() || changes) {
       const std::string number = calls.empty() ? "" : "_" + std::to_string(calls.size());
-      std::string path = point.value->name() + "_quantizer" + number;
-      if (const auto shared = paths.find(point.shares); shared != paths.end()) {
-        path = shared->second;
-      } else {
-        module_->set_module(
-            path, make_quantizer(spec_of(Target::Feature, point.config, feature_axis(point.config)),
-                                 point.config));
-        paths.emplace(point.shares ? point.shares : point.value, path);
-      }
+      const std::string name = point.value->name() + "_quantizer" + number;
+      Node* const key = point.shares ? point.shares : point.value;
+      const std::string path =
+          calls.empty() ? shared_with.try_emplace(key, name).first->second : name;
       const fx::Graph::InsertPoint here =
           changes ? module_->graph().inserting_before(*point.consumer)
                   : module_->graph().inserting_after(end_of_inputs(*point.value));
-      Node& call = module_->graph().call_module(path, {*point.value});
-      call.rename(point.value->name() + "_quantizer" + number);
-      call.set_tensor_info(point.value->tensor_info());
-      it = calls.insert(calls.end(), {point.config, &call, points_.size()});
-      points_.push_back(
-          {.name = call.name(),
-           .value = point.value->name(),
-           .quantizer = std::dynamic_pointer_cast<Quantizer>(module_->find_module(path)),
-           .observed = point.observed});
+      Node& call = insert_feature_quantizer(point, path, name);
+      it = calls.insert(calls.end(), {point.config, &call, points_.size() - 1});
     }
     point.consumer->replace_input_with(*point.value, *it->call);
     if (point.consumer->op() != fx::Opcode::Output)
       points_[it->point].consumers.push_back(point.consumer->name());
   }
+}
+
+/// A call of the quantizer at `path`, which is made if it is not there yet.
+Node& QuantModel::insert_feature_quantizer(const FeaturePoint& point, const std::string& path,
+                                           const std::string& name) {
+  if (!module_->find_module(path)) {
+    const QuantSpec spec = spec_of(Target::Feature, point.config, feature_axis(point.config));
+    module_->set_module(path, make_quantizer(spec, point.config));
+  }
+  Node& call = module_->graph().call_module(path, {*point.value});
+  call.rename(name);
+  call.set_tensor_info(point.value->tensor_info());
+  points_.push_back({.name = call.name(),
+                     .value = point.value->name(),
+                     .quantizer = std::dynamic_pointer_cast<Quantizer>(module_->find_module(path)),
+                     .observed = point.observed});
+  return call;
 }
 
 /// The layer becomes a function of its weight, so that the weight's quantizer is a node as well. A

@@ -3,12 +3,14 @@
 
 #include "sparsebit/export/quantized_file.h"
 #include "sparsebit/io/npy.h"
+#include "sparsebit/quant/spec/qconfig.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <fstream>
 
 namespace sparsebit::cli::test::quantize_command_test {
@@ -60,7 +62,7 @@ class QuantizeCommand : public testing::Test {
 TEST_F(QuantizeCommand, WritesAFileThatEvalReads) {
   const Result result = quantize("m.q");
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.out, StartsWith("calibrated with 24 samples\n"));
+  EXPECT_THAT(result.out, StartsWith("calibrated with 24 samples for virtual\n"));
   EXPECT_THAT(result.out, HasSubstr("weights, int8 per-channel-symmetric minmax"));
   const std::string file = path("m.q"), data = path("data.bin");
   const Result accuracy = run_command(
@@ -315,6 +317,80 @@ TEST_F(QuantizeCommand, EvalNeedsLabels) {
   const Result result = run_command({"eval", "zoo:resnet20", "--data", data.c_str()});
   EXPECT_EQ(result.code, 1);
   EXPECT_THAT(result.err, HasSubstr("there are no labels; give --labels"));
+}
+
+class QuantizeToOnnx : public QuantizeCommand {
+ protected:
+  Result quantize_by_default(const std::string& out, std::vector<const char*> more = {}) {
+    const std::string data = path("data.bin"), file = path(out);
+    std::vector<const char*> args = {"quantize",   "zoo:resnet20", "--data",
+                                     data.c_str(), "--preprocess", "cifar10",
+                                     "-o",         file.c_str(),   "-q"};
+    args.insert(args.end(), more.begin(), more.end());
+    return run_command(args);
+  }
+};
+
+TEST_F(QuantizeToOnnx, ModelAndDataAreEnough) {
+  const Result result = quantize_by_default("m.onnx");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, StartsWith("calibrated with 24 samples for onnxruntime\n"));
+  EXPECT_THAT(result.out, HasSubstr("with integers: 100.0 % of multiplications"));
+  EXPECT_THAT(result.out, HasSubstr("layers that lose most"));
+  const std::string file = path("m.onnx"), data = path("data.bin");
+  const Result accuracy = run_command(
+      {"eval", file.c_str(), "--data", data.c_str(), "--preprocess", "cifar10", "--json", "-q"});
+  EXPECT_EQ(accuracy.code, 0) << accuracy.err;
+}
+
+TEST_F(QuantizeToOnnx, TheSameBytesForAnyBatchesAndThreads) {
+  ASSERT_EQ(quantize_by_default("a.onnx", {"--batch-size", "7", "--threads", "1"}).code, 0);
+  ASSERT_EQ(quantize_by_default("b.onnx", {"--threads", "2"}).code, 0);
+  EXPECT_EQ(bytes_of("a.onnx"), bytes_of("b.onnx"));
+}
+
+TEST_F(QuantizeToOnnx, DecisionsAsTextAndJson) {
+  const std::string text = path("d.txt"), json = path("d.json");
+  ASSERT_EQ(quantize_by_default("m.onnx", {"--decisions", text.c_str()}).code, 0);
+  EXPECT_THAT(bytes_of("d.txt"), HasSubstr("float: ONNX Runtime has no integer kernel for 'pad'"));
+  ASSERT_EQ(quantize_by_default("m.onnx", {"--decisions", json.c_str()}).code, 0);
+  const auto decisions = nlohmann::json::parse(bytes_of("d.json"));
+  EXPECT_EQ(decisions[0]["operator"], "conv2d");
+  EXPECT_EQ(decisions[0]["decision"], "quantized");
+  EXPECT_EQ(decisions[0]["integers"][0]["part"], "input");
+  EXPECT_EQ(decisions[0]["integers"][0]["bits"], 8);
+  EXPECT_LE(decisions[0]["integers"][0]["low"], 0);
+}
+
+TEST_F(QuantizeToOnnx, StrictLeavesNoOpenEnds) {
+  EXPECT_EQ(quantize_by_default("m.onnx", {"--strict"}).code, 0);
+  write("q.yaml",
+        "BACKEND: onnxruntime\n"
+        "W: {QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 8},\n"
+        "    SPECIFIC: [{\"linear\": [\"QUANTIZER.DISABLE\", true]}]}\n"
+        "A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}\n");
+  const Result result = quantize("n.onnx", {"--strict"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.err, HasSubstr("--strict, and there are open ends:\n  linear is float: its"));
+  EXPECT_FALSE(std::filesystem::exists(path("n.onnx")));
+}
+
+TEST_F(QuantizeToOnnx, APlatformThatIsNotTheConfigs) {
+  const Result result = quantize("m.onnx", {"--platform", "tensorrt"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.err, HasSubstr("it is for the backend virtual, and --platform says tensorrt"));
+  const Result unknown = quantize_by_default("m.onnx", {"--platform", "tpu"});
+  EXPECT_EQ(unknown.code, 1);
+  EXPECT_THAT(unknown.err, HasSubstr("there is no backend 'tpu'; there are virtual, onnxruntime "
+                                     "and tensorrt"));
+}
+
+TEST(ConfigCommand, ShowsWhatQuantizeDoesByDefault) {
+  for (const char* platform : {"onnxruntime", "tensorrt", "virtual"}) {
+    const Result result = run_command({"config", "--platform", platform});
+    EXPECT_EQ(result.code, 0);
+    EXPECT_EQ(to_string(quant::parse_qconfig(parse_yaml(result.out, "shown")).backend), platform);
+  }
 }
 
 }  // namespace

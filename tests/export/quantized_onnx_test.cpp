@@ -90,7 +90,9 @@ void expect_same(QuantModel& model, const onnx::ModelProto& file, double toleran
 TEST(QuantizedOnnx, IntegersOnAllSidesForOnnxRuntime) {
   const QuantModel model = calibrated_net(config_for(Backend::OnnxRuntime));
   // Pairs are around each step; activations are gone, since rounding cuts off what they would.
-  EXPECT_EQ(outline(to_onnx(model)), R"(x_quantizer/QuantizeLinear_output = QuantizeLinear(x, x_quantizer.scale, x_quantizer.zero_point)
+  EXPECT_EQ(
+      outline(to_onnx(model)),
+      R"(x_quantizer/QuantizeLinear_output = QuantizeLinear(x, x_quantizer.scale, x_quantizer.zero_point)
 x_quantizer = DequantizeLinear(x_quantizer/QuantizeLinear_output, x_quantizer.scale, x_quantizer.zero_point)
 stem_weight_quantizer = DequantizeLinear(stem.weight_quantized, stem.weight_quantized.scale, stem.weight_quantized.zero_point)
 stem_bias_quantizer = DequantizeLinear(stem.bias_quantized, stem.bias_quantized.scale)
@@ -137,9 +139,8 @@ TEST(QuantizedOnnx, EveryBackendGivesTheSameNumbers) {
 }
 
 quant::QConfig virtual_config(const std::string& weight, const std::string& feature) {
-  return quant::parse_qconfig(parse_yaml("SCHEDULE: {FUSE_BN: true}\nW: " + weight + "\nA: " +
-                                             feature + "\n",
-                                         "test.yaml"));
+  return quant::parse_qconfig(parse_yaml(
+      "SCHEDULE: {FUSE_BN: true}\nW: " + weight + "\nA: " + feature + "\n", "test.yaml"));
 }
 
 TEST(QuantizedOnnx, EveryQuantizerAndWidthGivesTheSameNumbers) {
@@ -160,7 +161,8 @@ TEST(QuantizedOnnx, EveryQuantizerAndWidthGivesTheSameNumbers) {
       {of_weights("BIT: 3"), of_features("BIT: 2", "symmetric"), 21},
       {of_weights("BIT: 12"), of_features("BIT: 16"), 21},
       {of_weights("BIT: 16"), of_features("BIT: 10", "symmetric"), 21},
-      {of_weights("BIT: 8, RESTRICTED: true"), of_features("BIT: 8, RESTRICTED: true", "symmetric")},
+      {of_weights("BIT: 8, RESTRICTED: true"),
+       of_features("BIT: 8, RESTRICTED: true", "symmetric")},
       {"{QSCHEME: per-channel-affine, QUANTIZER: {BIT: 8}}",
        "{QSCHEME: per-channel-affine, QUANTIZER: {BIT: 6}}"},
       {"{QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}", features, 11},
@@ -212,8 +214,8 @@ TEST(QuantizedOnnx, OldOpsetsHaveNoScalesPerChannel) {
               ThrowsMessage<Error>(HasSubstr("scales per channel need opset 13, not 11")));
 }
 
-/// What TensorRT wants: symmetric pairs at the inputs of layers, no zero points but 0, float biases,
-/// and one branch of a residual sum.
+/// What TensorRT wants: symmetric pairs at the inputs of layers, no zero points but 0, float
+/// biases, and one branch of a residual sum.
 TEST(QuantizedOnnx, TensorRtRules) {
   const QuantModel model = calibrated_net(config_for(Backend::TensorRt));
   const onnx::ModelProto file = to_onnx(model);
@@ -222,7 +224,9 @@ TEST(QuantizedOnnx, TensorRtRules) {
     constants[tensor.name()] = &tensor;
   std::map<std::string, std::string> makers;
   for (const onnx::NodeProto& node : file.graph().node()) makers[node.output(0)] = node.op_type();
-  const auto is_pair = [&](const std::string& value) { return makers[value] == "DequantizeLinear"; };
+  const auto is_pair = [&](const std::string& value) {
+    return makers[value] == "DequantizeLinear";
+  };
   for (const onnx::NodeProto& node : file.graph().node()) {
     if (node.op_type() == "QuantizeLinear" || node.op_type() == "DequantizeLinear") {
       const onnx::TensorProto& zero = *constants.at(node.input(2));

@@ -92,6 +92,8 @@ class QuantModel {
 
   void insert_quantizers(const Placement& placement);
   void insert_feature_quantizers(const std::vector<FeaturePoint>& points);
+  fx::Node& insert_feature_quantizer(const FeaturePoint& point, const std::string& path,
+                                     const std::string& name);
   void insert_weight_quantizer(const WeightPoint& point);
 
   QConfig config_;

@@ -25,7 +25,8 @@ at::Tensor least_scale_of_pairs(const at::Tensor& weight) {
   constexpr double kMostOfPair = 127;
   at::Tensor rows = rows_of(weight);
   if (rows.size(1) % 2 != 0) rows = at::constant_pad_nd(rows, {0, 1});
-  const at::Tensor first = rows.slice(1, 0, rows.size(1), 2), second = rows.slice(1, 1, rows.size(1), 2);
+  const at::Tensor first = rows.slice(1, 0, rows.size(1), 2),
+                   second = rows.slice(1, 1, rows.size(1), 2);
   const at::Tensor add_up = (first * second).gt(0);  // others take from each other
   return ((first.abs() + second.abs()) * add_up).amax(1) / kMostOfPair;
 }
@@ -76,10 +77,10 @@ class ScaleFitting {
     const double steps = static_cast<double>(spec.qmax() - spec.qmin()) - 0.5;
     int exponent = 0;
     const double mantissa = std::frexp((high - low) / steps, &exponent);
-    const double fits = std::ldexp(std::floor(std::ldexp(mantissa, spec.scale_bits)),
-                                   exponent - spec.scale_bits);
-    point.quantizer->set_qparams({at::full({}, fits, at::kFloat),
-                                  at::full({}, std::nearbyint(-low / fits), at::kFloat)});
+    const double fits =
+        std::ldexp(std::floor(std::ldexp(mantissa, spec.scale_bits)), exponent - spec.scale_bits);
+    point.quantizer->set_qparams(
+        {at::full({}, fits, at::kFloat), at::full({}, std::nearbyint(-low / fits), at::kFloat)});
   }
 
  private:

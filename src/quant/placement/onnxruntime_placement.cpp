@@ -69,9 +69,10 @@ class OnnxRuntimePlacement : public PlacementBuilder {
 
   /// In graph order, so that what is before it is known.
   void check_around(Candidate& candidate) {
-    const std::string reason = candidate.pays()                      ? ""
-                               : candidate.is(IntegerForm::Clipping) ? reason_of_clipping(candidate)
-                                                                     : reason_of_follower(candidate);
+    const std::string reason = candidate.pays() ? ""
+                               : candidate.is(IntegerForm::Clipping)
+                                   ? reason_of_clipping(candidate)
+                                   : reason_of_follower(candidate);
     candidate.able = reason.empty();
     if (!candidate.able) decide_float(*candidate.node, reason);
   }
@@ -103,8 +104,8 @@ class OnnxRuntimePlacement : public PlacementBuilder {
       return std::all_of(items.begin(), items.end(),
                          [&](const fx::Value& item) { return add_operands(item, operands); });
     }
-    const bool is_feature = value.is_node() && value.node().op() != fx::Opcode::GetAttr &&
-                            may_be_floats(value.node());
+    const bool is_feature =
+        value.is_node() && value.node().op() != fx::Opcode::GetAttr && may_be_floats(value.node());
     if (is_feature) operands.push_back(&value.node());
     return is_feature;
   }
@@ -193,10 +194,12 @@ class OnnxRuntimePlacement : public PlacementBuilder {
     for (auto it = candidates_.rbegin(); it != candidates_.rend(); ++it) {
       if (!it->able) continue;
       const bool feeds_integers = has_kept_user(*it->node);
-      it->kept = it->pays() || feeds_integers || (it->is(IntegerForm::Clipping) && rounds_before(*it));
+      it->kept =
+          it->pays() || feeds_integers || (it->is(IntegerForm::Clipping) && rounds_before(*it));
     }
     for (const Candidate& candidate : candidates_) {
-      if (candidate.able && !candidate.kept) decide_float(*candidate.node, "nothing behind it computes with integers");
+      if (candidate.able && !candidate.kept)
+        decide_float(*candidate.node, "nothing behind it computes with integers");
     }
   }
 
@@ -307,10 +310,11 @@ class OnnxRuntimePlacement : public PlacementBuilder {
   /// Settings of the features that an operator reads. Values of one scale have the same.
   TensorConfig config_for(const Node& value, const Node& shared, const Nodes& readers) {
     Nodes named;
-    std::copy_if(readers.begin(), readers.end(), std::back_inserter(named), [&](const Node* reader) {
-      const Candidate* candidate = candidate_at(*reader);
-      return candidate && candidate->kept;
-    });
+    std::copy_if(readers.begin(), readers.end(), std::back_inserter(named),
+                 [&](const Node* reader) {
+                   const Candidate* candidate = candidate_at(*reader);
+                   return candidate && candidate->kept;
+                 });
     const Node& first = named.empty() ? source_of(value) : *named.front();
     const TensorConfig config = config_of(Target::Feature, first);
     for (const Node* reader : named)
@@ -328,12 +332,12 @@ class OnnxRuntimePlacement : public PlacementBuilder {
   }
 
   fx::MemoryGroups memory_;
-  std::vector<Candidate> candidates_;                 // in graph order
-  std::unordered_map<const Node*, size_t> by_node_;   // the candidate
-  std::unordered_set<const Node*> read_;              // as integers by what pays
+  std::vector<Candidate> candidates_;                // in graph order
+  std::unordered_map<const Node*, size_t> by_node_;  // the candidate
+  std::unordered_set<const Node*> read_;             // as integers by what pays
   std::unordered_set<const Node*> marked_, copies_;
-  Nodes values_;                                      // that are integers
-  std::unordered_map<const Node*, Node*> joined_;     // to one before it, of the same scale
+  Nodes values_;                                   // that are integers
+  std::unordered_map<const Node*, Node*> joined_;  // to one before it, of the same scale
   std::unordered_map<const Node*, std::pair<TensorConfig, const Node*>> configs_;  // of scales
 };
 

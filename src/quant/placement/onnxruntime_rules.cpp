@@ -2,9 +2,9 @@
 
 // From ONNX Runtime's sources, 1.30: onnxruntime/core/optimizer/qdq_transformer/selectors_actions/.
 // qdq_selector_action_transformer.cc registers which operators are looked for between
-// DequantizeLinear and QuantizeLinear, qdq_selectors.cc has the conditions, qdq_actions.cc what they
-// become. All of it for the CPU provider. In every rule all results of an operator have to go to
-// QuantizeLinear, none may be a result of the model, and types on both sides are the same.
+// DequantizeLinear and QuantizeLinear, qdq_selectors.cc has the conditions, qdq_actions.cc what
+// they become. All of it for the CPU provider. In every rule all results of an operator have to go
+// to QuantizeLinear, none may be a result of the model, and types on both sides are the same.
 
 namespace sparsebit::quant {
 namespace {
@@ -41,10 +41,11 @@ void add_joining(Registry<RuntimeRule>& r) { r.add("cat", {IntegerForm::Joining,
 /// DropQDQNodesRules and SplitQDQRules: the pairs around them vanish if their scales are the same.
 void add_passing(Registry<RuntimeRule>& r) {
   for (const char* name :
-       {"max_pool1d", "max_pool2d", "max_pool3d", "onnx.MaxPool", "interpolate", "onnx.Resize",
-        "flatten", "reshape", "view", "permute", "transpose", "squeeze", "unsqueeze", "expand",
-        "split", "chunk", "onnx.Reshape", "onnx.Transpose", "onnx.Squeeze", "onnx.Unsqueeze",
-        "onnx.Slice", "onnx.Split", "narrow", "select"})
+       {"max_pool1d",  "max_pool2d",   "max_pool3d",     "onnx.MaxPool", "interpolate",
+        "onnx.Resize", "flatten",      "reshape",        "view",         "permute",
+        "transpose",   "squeeze",      "unsqueeze",      "expand",       "split",
+        "chunk",       "onnx.Reshape", "onnx.Transpose", "onnx.Squeeze", "onnx.Unsqueeze",
+        "onnx.Slice",  "onnx.Split",   "narrow",         "select"})
     r.add(name, {IntegerForm::Passing});
   // Nothing of these is written.
   for (const char* name : {"contiguous", "clone", "identity", "detach", "dropout"})

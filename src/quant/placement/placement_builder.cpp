@@ -50,7 +50,8 @@ bool PlacementBuilder::is_skipped(const Node& node) {
   }
 }
 
-bool PlacementBuilder::has_constant_weight(const fx::OperatorCall& call, const QuantOperator& known) {
+bool PlacementBuilder::has_constant_weight(const fx::OperatorCall& call,
+                                           const QuantOperator& known) {
   const fx::Value& weight = call.args[known.weight];
   return weight.is_tensor() || (weight.is_node() && weight.node().op() == fx::Opcode::GetAttr);
 }
@@ -64,8 +65,8 @@ void PlacementBuilder::add_weight(Node& node, const fx::OperatorCall& call,
   placement_.weights.push_back({&node, known.weight, known.weight_axis, config});
 }
 
-void PlacementBuilder::check_groups(const Node& node, const at::Tensor& weight, const QuantOperator& known,
-                  const TensorConfig& config) {
+void PlacementBuilder::check_groups(const Node& node, const at::Tensor& weight,
+                                    const QuantOperator& known, const TensorConfig& config) {
   const int64_t size = config.quantizer.group_size;
   if (size == 0 || config.quantizer.disable) return;
   const bool has_groups = known.weight_axis == 0 && weight.dim() > 1;
@@ -77,10 +78,10 @@ void PlacementBuilder::check_no_misfits() const {
   std::string rules;
   for (const Node* node : misfits_)
     rules += "\n    \"" + node->name() + "\": [\"QUANTIZER.GROUP_SIZE\", 0]";
-  SPARSEBIT_CHECK(
-      misfits_.empty(), InvalidArgument, "W.QUANTIZER.GROUP_SIZE does not divide the ",
-      "inputs of layer '", misfits_.front()->name(), "' and ", misfits_.size() - 1,
-      " others, or they have no groups; below W, these have none:\n  SPECIFIC:\n  -", rules);
+  SPARSEBIT_CHECK(misfits_.empty(), InvalidArgument, "W.QUANTIZER.GROUP_SIZE does not divide the ",
+                  "inputs of layer '", misfits_.front()->name(), "' and ", misfits_.size() - 1,
+                  " others, or they have no groups; below W, these have none:\n  SPECIFIC:\n  -",
+                  rules);
 }
 
 void PlacementBuilder::note_unused_skips() {

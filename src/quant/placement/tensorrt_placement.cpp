@@ -7,16 +7,15 @@ namespace {
 
 using fx::Node;
 
-// TensorRT's guide for explicit quantization: weights and features are symmetric with the zero point
-// 0; pairs stand at the inputs of convolutions, transposed convolutions and matrix products, from
-// where TensorRT moves them to what is before; biases and results stay float, because TensorRT
+// TensorRT's guide for explicit quantization: weights and features are symmetric with the zero
+// point 0; pairs stand at the inputs of convolutions, transposed convolutions and matrix products,
+// from where TensorRT moves them to what is before; biases and results stay float, because TensorRT
 // computes the next layer's input type itself; of a residual sum the branch that is not a layer's
 // own result is quantized, so that layer, sum and activation run as one.
 const std::vector<std::string>& quantized_operators() {
   static const std::vector<std::string> names = {
-      "conv1d",           "conv2d",           "conv3d", "conv_transpose1d",
-      "conv_transpose2d", "conv_transpose3d", "linear", "matmul",
-      "bmm"};
+      "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+      "linear", "matmul", "bmm"};
   return names;
 }
 
@@ -39,7 +38,8 @@ class TensorRtPlacement : public PlacementBuilder {
     if (call->op->name == "add") return place_sum(node, *call);
     const auto& names = quantized_operators();
     if (std::find(names.begin(), names.end(), call->op->name) == names.end())
-      return decide_float(node, "TensorRT moves pairs over '" + call->op->name + "' or runs it float");
+      return decide_float(node,
+                          "TensorRT moves pairs over '" + call->op->name + "' or runs it float");
     const QuantOperator& known = quant_operators().get(call->op->name);
     if (fx::mutates_input(node, module_)) return decide_float(node, "it writes to its input");
     if (!known.weight.empty()) {

@@ -3,7 +3,8 @@
 namespace sparsebit::quant {
 namespace {
 
-const char* const kVirtual = R"(# Simulated quantization of the inputs and weights of every operator, for research: no runtime is
+const char* const kVirtual =
+    R"(# Simulated quantization of the inputs and weights of every operator, for research: no runtime is
 # asked what it can run.
 BACKEND: virtual
 SCHEDULE:
@@ -43,7 +44,8 @@ A:                            # features, the values between layers: uint8, one 
   # - "head.*": ["QUANTIZER.DISABLE", True]
 )";
 
-const char* const kTensorRt = R"(# 8 bits for TensorRT, which wants pairs at the inputs of layers, symmetric and without zero points.
+const char* const kTensorRt =
+    R"(# 8 bits for TensorRT, which wants pairs at the inputs of layers, symmetric and without zero points.
 BACKEND: tensorrt
 SCHEDULE:
   FUSE_BN: true               # batch norms become a part of the layers before them
@@ -61,9 +63,12 @@ A:                            # features, the values between layers: int8, one s
 
 std::string default_config(Backend backend) {
   switch (backend) {
-    case Backend::Virtual: return kVirtual;
-    case Backend::OnnxRuntime: return kOnnxRuntime;
-    case Backend::TensorRt: return kTensorRt;
+    case Backend::Virtual:
+      return kVirtual;
+    case Backend::OnnxRuntime:
+      return kOnnxRuntime;
+    case Backend::TensorRt:
+      return kTensorRt;
   }
   return "";
 }

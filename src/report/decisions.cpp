@@ -1,0 +1,112 @@
+#include "sparsebit/report/decisions.h"
+
+#include "sparsebit/fx/resolve.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+namespace sparsebit::report {
+namespace {
+
+using fx::Node;
+using quant::QuantPoint;
+
+IntegerTensor describe(const QuantPoint& point, const std::string& part) {
+  const quant::QuantSpec& spec = point.quantizer->spec();
+  IntegerTensor tensor{point.value, part, point.quantizer->summary(), spec.bits, 0, 0};
+  if (!point.quantizer->is_calibrated()) return tensor;
+  const auto [scale, zero] = point.quantizer->final_qparams();
+  const auto bound = [&](int64_t q) { return (static_cast<double>(q) - zero) * scale; };
+  tensor.low = bound(spec.qmin()).min().item<double>();
+  tensor.high = bound(spec.qmax()).max().item<double>();
+  return tensor;
+}
+
+std::string part_of(const QuantPoint& point) {
+  return point.is_feature() ? "input" : point.is_weight() ? "weight" : "bias";
+}
+
+bool is_step(const Node& node, const std::unordered_map<std::string, const QuantPoint*>& by_node) {
+  const bool is_call = node.op() == fx::Opcode::CallFunction ||
+                       node.op() == fx::Opcode::CallMethod || node.op() == fx::Opcode::CallModule;
+  return is_call && !by_node.contains(node.name());
+}
+
+}  // namespace
+
+std::vector<Decision> decisions_of(const quant::QuantModel& model) {
+  std::unordered_map<std::string, const QuantPoint*> by_node;
+  std::unordered_map<std::string, std::vector<const QuantPoint*>> by_reader, by_value;
+  for (const QuantPoint& point : model.points()) {
+    by_node[point.name] = &point;
+    if (point.quantizer->is_off_for_good()) continue;
+    for (const std::string& reader : point.consumers) by_reader[reader].push_back(&point);
+    if (point.is_feature()) by_value[point.value].push_back(&point);
+  }
+  std::unordered_map<std::string, std::string> reasons;
+  for (const auto& [node, reason] : model.floats()) reasons.emplace(node, reason);
+  std::vector<Decision> decisions;
+  for (const Node& node : model.module().graph().nodes()) {
+    if (!is_step(node, by_node)) continue;
+    const fx::Spelling* spelling = fx::find_spelling(node, model.module());
+    Decision decision{.node = node.name(), .op = spelling ? spelling->op->name : ""};
+    const auto reason = reasons.find(node.name());
+    if (reason != reasons.end()) {
+      decision.reason = reason->second;
+    } else {
+      for (const QuantPoint* point : by_reader[node.name()])
+        decision.integers.push_back(describe(*point, part_of(*point)));
+      for (const QuantPoint* point : by_value[node.name()])
+        decision.integers.push_back(describe(*point, "result"));
+    }
+    if (decision.integers.empty() && decision.reason.empty())
+      decision.reason = "it reads and gives no features";
+    decisions.push_back(std::move(decision));
+  }
+  return decisions;
+}
+
+std::string to_text(const std::vector<Decision>& decisions) {
+  size_t of_node = 4, of_op = 8;
+  for (const Decision& decision : decisions) {
+    of_node = std::max(of_node, decision.node.size());
+    of_op = std::max(of_op, decision.op.size());
+  }
+  std::string text = fmt::format("{:<{}}  {:<{}}  decision\n", "step", of_node, "operator", of_op);
+  for (const Decision& decision : decisions) {
+    std::string what = "float: " + decision.reason;
+    if (decision.is_quantized()) {
+      what.clear();
+      for (const IntegerTensor& tensor : decision.integers)
+        what += fmt::format("{}{} {}", what.empty() ? "" : "; ", tensor.part, tensor.kind);
+    }
+    text += fmt::format("{:<{}}  {:<{}}  {}\n", decision.node, of_node, decision.op, of_op, what);
+  }
+  return text;
+}
+
+std::string to_json(const std::vector<Decision>& decisions) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Decision& decision : decisions) {
+    nlohmann::ordered_json entry = {{"node", decision.node}, {"operator", decision.op}};
+    entry["decision"] = decision.is_quantized() ? "quantized" : "float";
+    if (!decision.is_quantized()) entry["reason"] = decision.reason;
+    for (const IntegerTensor& tensor : decision.integers) {
+      entry["integers"].push_back({{"part", tensor.part},
+                                   {"value", tensor.value},
+                                   {"kind", tensor.kind},
+                                   {"bits", tensor.bits},
+                                   {"low", tensor.low},
+                                   {"high", tensor.high}});
+    }
+    list.push_back(std::move(entry));
+  }
+  return list.dump(2) + "\n";
+}
+
+}  // namespace sparsebit::report
