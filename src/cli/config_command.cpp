@@ -12,7 +12,8 @@ namespace sparsebit::cli {
 
 void add_config_command(CLI::App& app, std::ostream& out) {
   auto platform = std::make_shared<std::string>("onnxruntime");
-  CLI::App* cmd = app.add_subcommand("config", "Show the settings a platform has unless you change them");
+  CLI::App* cmd =
+      app.add_subcommand("config", "Show the settings a platform has unless you change them");
   cmd->add_option("--platform", *platform, "onnxruntime, tensorrt or virtual")
       ->capture_default_str()
       ->check(not_empty);

@@ -50,9 +50,9 @@ class Reader {
   static bool computes_nothing(const Node& node, const fx::OperatorCall& call) {
     static const std::unordered_set<std::string> names = {"contiguous", "clone",   "identity",
                                                           "detach",     "dropout", "getitem"};
-    return names.contains(call.op->name) && !(call.op->name == "getitem" && node.tensor_info() &&
-                                              call.args["input"].is_node() &&
-                                              call.args["input"].node().tensor_info());
+    return names.contains(call.op->name) &&
+           !(call.op->name == "getitem" && node.tensor_info() && call.args["input"].is_node() &&
+             call.args["input"].node().tensor_info());
   }
 
   /// Of a node that is a pair in the file; null for others.
@@ -147,7 +147,8 @@ class Reader {
 
   std::vector<int64_t> shape_of(const fx::Value& weight) const {
     if (weight.is_tensor()) return weight.tensor().sizes().vec();
-    const Node& node = quantizer_of(weight.node()) ? *weight.node().inputs().front() : weight.node();
+    const Node& node =
+        quantizer_of(weight.node()) ? *weight.node().inputs().front() : weight.node();
     const at::Tensor* tensor =
         node.op() == fx::Opcode::GetAttr ? module_.find_tensor(node.target()) : nullptr;
     return tensor ? tensor->sizes().vec() : std::vector<int64_t>();

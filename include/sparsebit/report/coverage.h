@@ -10,10 +10,11 @@ namespace sparsebit::report {
 /// What ONNX Runtime will do with one step of a graph.
 struct StepCoverage {
   std::string node;
-  std::string op;              ///< canonical name of the operator
-  int64_t multiplications = 0; ///< of the example that shapes were recorded with; 0 for cheap steps
+  std::string op;  ///< canonical name of the operator
+  int64_t multiplications =
+      0;  ///< of the example that shapes were recorded with; 0 for cheap steps
   bool integers = false;
-  std::string reason = {};     ///< why not, naming the place that breaks it
+  std::string reason = {};  ///< why not, naming the place that breaks it
 };
 
 /// How much of a quantized model runs with integers.

@@ -9,11 +9,11 @@ namespace sparsebit::report {
 
 /// How a tensor that a step reads or gives is quantized.
 struct IntegerTensor {
-  std::string value;     ///< node, or path of a weight
-  std::string part;      ///< "input", "weight", "bias" or "result"
-  std::string kind;      ///< "uint8 per-tensor-affine mse"
+  std::string value;  ///< node, or path of a weight
+  std::string part;   ///< "input", "weight", "bias" or "result"
+  std::string kind;   ///< "uint8 per-tensor-affine mse"
   int bits;
-  double low, high;      ///< the range, of all channels
+  double low, high;  ///< the range, of all channels
 };
 
 /// What was decided about one step of a graph.
