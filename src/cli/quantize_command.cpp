@@ -28,6 +28,7 @@ struct QuantizeOptions {
   std::string output;
   std::string decisions;
   bool strict = false;
+  bool extra_info = false;
   int64_t opset = 17;
 };
 
@@ -185,7 +186,9 @@ void quantize(const QuantizeOptions& options, std::ostream& out) {
   if (options.strict) check_strictly(*model, summary.coverage);
   summary.worst = worst_layers(*model, data);
   if (is_onnx(options.output)) {
-    exports::export_onnx(*model, options.output, {.opset = options.opset});
+    exports::export_onnx(
+        *model, options.output,
+        {.opset = options.opset, .quantized = {.bits_attribute = options.extra_info}});
   } else {
     exports::save_quantized(*model, options.output, origin_of(asked, data));
   }
@@ -211,6 +214,8 @@ void add_quantize_command(CLI::App& app, std::ostream& out) {
       ->check(not_empty);
   cmd->add_flag("--strict", options->strict,
                 "Fail where patterns match nothing, operators are unknown or layers stay float");
+  cmd->add_flag("--extra-info", options->extra_info,
+                "Write `bits` as an attribute of each pair, which ONNX Runtime refuses to read");
   cmd->add_option("--opset", options->opset, "Opset of the ONNX file")->capture_default_str();
   cmd->footer(
       "Example:\n"

@@ -64,6 +64,7 @@ class Exporter : public ValueSource {
   Val write_feature_quantizer(const fx::Node& node, const quant::Quantizer& quantizer, Sym x);
   Val write_weight_quantizer(const fx::Node& node, quant::Quantizer& quantizer,
                              const at::Tensor& weight);
+  Attrs extra_attributes(const quant::QuantSpec& spec) const;
   bool is_clipped_by_rounding(const fx::Node& node, const fx::OperatorCall& call) const;
 
   // Inputs and outputs.

@@ -88,8 +88,8 @@ onnx::ModelProto to_onnx(const fx::GraphModule& module, const OnnxExportOptions&
     import.set_domain(domain);
     import.set_version(version);
   }
-  const bool checkable =
-      options.opset <= newest_schema_opset() && !exporter.carries_unknown_operators();
+  const bool checkable = options.opset <= newest_schema_opset() &&
+                         !exporter.carries_unknown_operators() && !options.quantized.bits_attribute;
   if (checkable) check(model);
   return model;
 }

@@ -61,10 +61,12 @@ Sym integer_constant(GraphWriter& w, const at::Tensor& integers, int32_t type,
   return w.packed_constant(packed(integers, type), name.empty() ? "zero_point" : name);
 }
 
-Attrs axis_of(const Quantized& integers) {
-  if (integers.is_per_tensor()) return {};
-  if (integers.group_size == 0) return {{"axis", integers.axis}};
-  return {{"axis", integers.group_axis}, {"block_size", integers.group_size}};
+Attrs attributes_of(const Quantized& integers) {
+  Attrs attrs = integers.extra;
+  if (integers.is_per_tensor()) return attrs;
+  attrs.emplace_back("axis", integers.group_size == 0 ? integers.axis : integers.group_axis);
+  if (integers.group_size > 0) attrs.emplace_back("block_size", integers.group_size);
+  return attrs;
 }
 
 /// Blocks have a scale for every position on the other axes.
@@ -90,10 +92,12 @@ std::string note_of(const Quantizer& quantizer) {
 Sym dequantized_by_rows(GraphWriter& w, const Quantized& weight) {
   const int64_t rows = weight.scale.numel();
   const Sym q = integer_constant(w, weight.q.reshape({rows, -1}), weight.type, weight.name);
+  Attrs attrs = weight.extra;
+  attrs.emplace_back("axis", 0);
   const Sym flat = w.op("DequantizeLinear",
                         {q, w.constant(weight.scale.reshape({-1})),
                          integer_constant(w, weight.zero_point.reshape({-1}), weight.type, "")},
-                        {{"axis", 0}}, at::kFloat, Shape{rows, weight.q.numel() / rows});
+                        attrs, at::kFloat, Shape{rows, weight.q.numel() / rows});
   note(w, flat, weight.note);
   return w.reshape(flat, weight.q.sizes().vec());
 }
@@ -129,7 +133,8 @@ Sym dequantized(GraphWriter& w, Quantized weight) {
   std::vector<Sym> inputs = {q, w.constant(scale, weight.name + ".scale")};
   if (weight.type != TensorProto::INT32)
     inputs.push_back(integer_constant(w, zero, weight.type, weight.name + ".zero_point"));
-  Sym made = w.op("DequantizeLinear", inputs, axis_of(weight), at::kFloat, weight.q.sizes().vec());
+  Sym made =
+      w.op("DequantizeLinear", inputs, attributes_of(weight), at::kFloat, weight.q.sizes().vec());
   note(w, made, weight.note);
   made.integers = std::make_shared<Quantized>(std::move(weight));
   return made;
@@ -154,6 +159,10 @@ std::optional<Sym> transposed_integers(GraphWriter& w, const Sym& x,
 Quantizer* quantizer_at(const fx::GraphModule& module, const Node& node) {
   if (node.op() != fx::Opcode::CallModule) return nullptr;
   return dynamic_cast<Quantizer*>(const_cast<fx::Module*>(module.find(node.target())));
+}
+
+Attrs Exporter::extra_attributes(const QuantSpec& spec) const {
+  return options_.quantized.bits_attribute ? Attrs{{"bits", spec.bits}} : Attrs{};
 }
 
 Val Exporter::write_quantizer(const Node& node, Quantizer& quantizer) {
@@ -181,7 +190,8 @@ Val Exporter::write_weight_quantizer(const Node& node, Quantizer& quantizer,
                                .group_size = spec.group_size,
                                .q = quantizer.integers(weight) - type.offset,
                                .name = node.inputs().front()->target() + "_quantized",
-                               .note = note_of(quantizer)});
+                               .note = note_of(quantizer),
+                               .extra = extra_attributes(spec)});
 }
 
 Val Exporter::write_feature_quantizer(const Node& node, const Quantizer& quantizer, Sym x) {
@@ -207,7 +217,8 @@ Val Exporter::write_feature_quantizer(const Node& node, const Quantizer& quantiz
                      .zero_point = found.zero_point.to(at::kInt) - type.offset,
                      .type = type.type,
                      .axis = spec.channel_axis,
-                     .note = note_of(quantizer)};
+                     .note = note_of(quantizer),
+                     .extra = extra_attributes(spec)};
   const auto [known, is_first] = scales_.try_emplace(&quantizer);
   if (is_first) {  // what shares the quantizer shares its numbers
     known->second = {
@@ -215,10 +226,10 @@ Val Exporter::write_feature_quantizer(const Node& node, const Quantizer& quantiz
         integer_constant(writer_, integers.zero_point, type.type, node.target() + ".zero_point")};
   }
   const auto& [scale, zero] = known->second;
-  const Attrs axis = axis_of(integers);
-  const Sym q = writer_.op("QuantizeLinear", {x, scale, zero}, axis,
+  const Attrs attrs = attributes_of(integers);
+  const Sym q = writer_.op("QuantizeLinear", {x, scale, zero}, attrs,
                            torch_type(type.type).value_or(at::ScalarType::Undefined), x.shape);
-  Sym made = writer_.op("DequantizeLinear", {q, scale, zero}, axis, at::kFloat, x.shape);
+  Sym made = writer_.op("DequantizeLinear", {q, scale, zero}, attrs, at::kFloat, x.shape);
   note(writer_, q, integers.note);
   note(writer_, made, integers.note);
   made.integers = std::make_shared<Quantized>(std::move(integers));

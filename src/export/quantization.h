@@ -21,6 +21,7 @@ struct Quantized {
   at::Tensor q = {};      ///< of a weight, int32; a feature has none
   std::string name = {};  ///< of the weight
   std::string note = {};  ///< for the node's doc string
+  Attrs extra = {};       ///< attributes that ONNX does not know
 
   bool is_per_tensor() const { return scale.dim() == 0; }
 };

@@ -200,6 +200,33 @@ TEST(QuantizedOnnx, TheModelStaysAsItIs) {
   EXPECT_EQ(to_onnx(model).SerializeAsString(), to_onnx(model).SerializeAsString());
 }
 
+TEST(QuantizedOnnx, BitsAreSaid) {
+  const QuantModel model =
+      calibrated_net(virtual_config("{QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 4}}",
+                                    "{QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 6}}"));
+  const onnx::ModelProto plain = to_onnx(model);
+  const onnx::ModelProto extra = to_onnx(model, {.quantized = {.bits_attribute = true}});
+  ASSERT_EQ(plain.graph().node_size(), extra.graph().node_size());
+  const auto bits_of = [](const onnx::NodeProto& node) -> int64_t {
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (attribute.name() == "bits") return attribute.i();
+    }
+    return 0;
+  };
+  int pairs = 0;
+  for (int i = 0; i < plain.graph().node_size(); ++i) {
+    const onnx::NodeProto &node = plain.graph().node(i), &told = extra.graph().node(i);
+    EXPECT_EQ(bits_of(node), 0);
+    if (!node.op_type().ends_with("quantizeLinear") && node.op_type() != "QuantizeLinear") continue;
+    ++pairs;
+    const int64_t bits = node.name().find("weight") == std::string::npos ? 6 : 4;
+    EXPECT_EQ(bits_of(told), bits) << node.name();
+    EXPECT_THAT(node.doc_string(), testing::StartsWith("bits=" + std::to_string(bits)));
+  }
+  EXPECT_GT(pairs, 8);
+  EXPECT_THAT(plain.metadata_props(1).value(), HasSubstr("\"stem.weight\":4"));
+}
+
 TEST(QuantizedOnnx, WithoutScalesThereIsNoFile) {
   Net net;
   const QuantModel model(net, config_for(Backend::OnnxRuntime), {samples()});
