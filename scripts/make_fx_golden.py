@@ -23,5 +23,5 @@ def graph_text(name: str) -> str:
     return re.sub(r" : [\w.]+ \[#users", " : [#users", text)
 
 
-for name in sys.argv[1:] or ["resnet18", "resnet50", "mobilenet_v2"]:
+for name in sys.argv[1:] or ["resnet18", "resnet50", "mobilenet_v2", "squeezenet1_1"]:
     (GOLDEN / f"{name}.txt").write_text(graph_text(name))

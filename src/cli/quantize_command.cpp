@@ -186,9 +186,10 @@ void quantize(const QuantizeOptions& options, std::ostream& out) {
   if (options.strict) check_strictly(*model, summary.coverage);
   summary.worst = worst_layers(*model, data);
   if (is_onnx(options.output)) {
-    exports::export_onnx(
-        *model, options.output,
-        {.opset = options.opset, .quantized = {.bits_attribute = options.extra_info}});
+    exports::export_onnx(*model, options.output,
+                         {.opset = options.opset,
+                          .quantized = {.bits_attribute = options.extra_info},
+                          .metadata = {{"sparsebit.origin", origin_of(asked, data)}}});
   } else {
     exports::save_quantized(*model, options.output, origin_of(asked, data));
   }

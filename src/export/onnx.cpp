@@ -88,6 +88,11 @@ onnx::ModelProto to_onnx(const fx::GraphModule& module, const OnnxExportOptions&
     import.set_domain(domain);
     import.set_version(version);
   }
+  for (const auto& [key, value] : options.metadata) {
+    onnx::StringStringEntryProto& entry = *model.add_metadata_props();
+    entry.set_key(key);
+    entry.set_value(value);
+  }
   const bool checkable = options.opset <= newest_schema_opset() &&
                          !exporter.carries_unknown_operators() && !options.quantized.bits_attribute;
   if (checkable) check(model);

@@ -16,12 +16,6 @@ std::string bits_of(const quant::QuantModel& model) {
   return json.dump();
 }
 
-void add_metadata(onnx::ModelProto& model, const std::string& key, std::string value) {
-  onnx::StringStringEntryProto& entry = *model.add_metadata_props();
-  entry.set_key(key);
-  entry.set_value(std::move(value));
-}
-
 /// An example is one sample, and the file takes any number of them.
 void open_batches(const fx::GraphModule& module, OnnxExportOptions& options) {
   for (const fx::Node* input : module.graph().placeholders()) {
@@ -40,10 +34,9 @@ onnx::ModelProto to_onnx(const quant::QuantModel& model, OnnxExportOptions optio
                     point.place());
   }
   if (model.fixed_batch() == 0) open_batches(model.module(), options);
-  onnx::ModelProto proto = to_onnx(model.module(), options);
-  add_metadata(proto, "sparsebit.backend", std::string(to_string(model.config().backend)));
-  add_metadata(proto, "sparsebit.bits", bits_of(model));
-  return proto;
+  options.metadata["sparsebit.backend"] = to_string(model.config().backend);
+  options.metadata["sparsebit.bits"] = bits_of(model);
+  return to_onnx(model.module(), options);
 }
 
 void export_onnx(const quant::QuantModel& model, const std::filesystem::path& path,

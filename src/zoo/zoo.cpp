@@ -7,6 +7,7 @@
 #include "sparsebit/zoo/gpt2.h"
 #include "sparsebit/zoo/mobilenet.h"
 #include "sparsebit/zoo/resnet.h"
+#include "sparsebit/zoo/squeezenet.h"
 #include "sparsebit/zoo/yolo.h"
 
 #include <ATen/ATen.h>
@@ -70,6 +71,8 @@ Registry<Architecture>& architectures() {
                              resnet({.block = ResNetBlock::Bottleneck, .depths = {3, 4, 6, 3}}),
                              224);
                        }});
+    r.add("squeezenet1_1",
+          {"SqueezeNet 1.1, 224x224", [] { return image_model(squeezenet(), 224); }});
     r.add("yolo", {"YOLO-style detector with concat, upsampling and ConvTranspose2d, 160x160",
                    [] { return image_model(yolo(), 160); }});
     return r;

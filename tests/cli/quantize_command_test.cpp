@@ -337,6 +337,7 @@ TEST_F(QuantizeToOnnx, ModelAndDataAreEnough) {
   EXPECT_THAT(result.out, StartsWith("calibrated with 24 samples for onnxruntime\n"));
   EXPECT_THAT(result.out, HasSubstr("with integers: 100.0 % of multiplications"));
   EXPECT_THAT(result.out, HasSubstr("layers that lose most"));
+  EXPECT_THAT(bytes_of("m.onnx"), HasSubstr("\"samples\":24"));  // its origin
   const std::string file = path("m.onnx"), data = path("data.bin");
   const Result accuracy = run_command(
       {"eval", file.c_str(), "--data", data.c_str(), "--preprocess", "cifar10", "--json", "-q"});

@@ -126,13 +126,14 @@ TEST_P(QuantizedZoo, IsTheSameEverywhereAndRunsWithIntegers) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, QuantizedZoo,
-    testing::Values(Case{"resnet20", {{"QLinearConv", 19}, {"QLinearAdd", 7}, {"Conv", 0}}},
-                    Case{"mobilenet_v2", {{"QLinearConv", 52}, {"QLinearAdd", 10}, {"Conv", 0}}},
-                    Case{"resnet18",
-                         {{"QLinearConv", 20}, {"QLinearAdd", 8}, {"NhwcMaxPool", 1}, {"Conv", 0}}},
-                    Case{"yolo", {{"QLinearConv", 31}, {"Conv", 0}}},
-                    Case{"deit_tiny", {{"QLinearConv", 1}, {"MatMul", 0}, {"Gemm", 0}}, 0.85},
-                    Case{"bert", {{"MatMulIntegerToFloat", 84}, {"MatMul", 0}, {"Gemm", 0}}}),
+    testing::Values(
+        Case{"resnet20", {{"QLinearConv", 19}, {"QLinearAdd", 7}, {"Conv", 0}}},
+        Case{"mobilenet_v2", {{"QLinearConv", 52}, {"QLinearAdd", 10}, {"Conv", 0}}},
+        Case{"resnet18", {{"QLinearConv", 20}, {"QLinearAdd", 8}, {"NhwcMaxPool", 1}, {"Conv", 0}}},
+        Case{"squeezenet1_1", {{"QLinearConv", 26}, {"QLinearConcat", 8}, {"NhwcMaxPool", 3}}},
+        Case{"yolo", {{"QLinearConv", 31}, {"Conv", 0}}},
+        Case{"deit_tiny", {{"QLinearConv", 1}, {"MatMul", 0}, {"Gemm", 0}}, 0.85},
+        Case{"bert", {{"MatMulIntegerToFloat", 84}, {"MatMul", 0}, {"Gemm", 0}}}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

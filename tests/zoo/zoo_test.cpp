@@ -12,6 +12,7 @@
 #include "sparsebit/zoo/gpt2.h"
 #include "sparsebit/zoo/mobilenet.h"
 #include "sparsebit/zoo/resnet.h"
+#include "sparsebit/zoo/squeezenet.h"
 #include "sparsebit/zoo/yolo.h"
 
 #include <ATen/ATen.h>
@@ -55,13 +56,13 @@ TEST_P(Zoo, TracedGraphEqualsEagerExactly) {
 
 INSTANTIATE_TEST_SUITE_P(Models, Zoo,
                          testing::Values("bert", "deit_tiny", "gpt2", "mobilenet_v2", "resnet18",
-                                         "resnet20", "resnet50", "yolo"),
+                                         "resnet20", "resnet50", "squeezenet1_1", "yolo"),
                          [](const auto& info) { return std::string(info.param); });
 
 // golden/*.txt are what torch.fx itself traces from torchvision's models
 // (scripts/make_fx_golden.py).
 TEST(Zoo, GraphsEqualThoseOfTorchFx) {
-  for (const char* name : {"resnet18", "resnet50", "mobilenet_v2"}) {
+  for (const char* name : {"resnet18", "resnet50", "mobilenet_v2", "squeezenet1_1"}) {
     const Example example = make(name);
     const auto traced = fx::Tracer().trace(*example.model);
     EXPECT_EQ(fx::to_text(traced->graph()),
@@ -70,8 +71,9 @@ TEST(Zoo, GraphsEqualThoseOfTorchFx) {
 }
 
 TEST(Zoo, EveryArchitectureIsTested) {
-  EXPECT_THAT(architectures().names(), ElementsAre("bert", "deit_tiny", "gpt2", "mobilenet_v2",
-                                                   "resnet18", "resnet20", "resnet50", "yolo"));
+  EXPECT_THAT(architectures().names(),
+              ElementsAre("bert", "deit_tiny", "gpt2", "mobilenet_v2", "resnet18", "resnet20",
+                          "resnet50", "squeezenet1_1", "yolo"));
 }
 
 // Small variants of every architecture: training steps of model and graph must agree.
@@ -102,6 +104,8 @@ const Small kSmall[] = {
      [] { return std::vector<Value>{image(32)}; }},
     {"resnet20", [] { return resnet20(); }, [] { return std::vector<Value>{image(32)}; }},
     {"mobilenet_v2", [] { return mobilenet_v2({.width = 0.25, .num_classes = 5}); },
+     [] { return std::vector<Value>{image(64)}; }},
+    {"squeezenet", [] { return squeezenet({.num_classes = 5}); },
      [] { return std::vector<Value>{image(64)}; }},
     {"yolo", [] { return yolo({.width = 4, .num_classes = 3}); },
      [] { return std::vector<Value>{image(64)}; }},
@@ -165,7 +169,7 @@ TEST(Zoo, GradientsOfModelAndGraphAgreeInTrainMode) {
 }
 
 TEST(Zoo, GraphsFollowBatchAndLength) {
-  const ModulePtr model = kSmall[6].make();  // bert
+  const ModulePtr model = kSmall[7].make();  // bert
   model->eval();
   const auto traced = fx::QTracer({}).trace(*model);
   const at::NoGradGuard no_grad;
@@ -195,13 +199,14 @@ TEST(Zoo, ParameterCountsAreTheKnownOnes) {
   EXPECT_EQ(count(resnet({.block = ResNetBlock::Bottleneck, .depths = {3, 4, 6, 3}})), 25557032);
   EXPECT_EQ(count(resnet20()), 269722);
   EXPECT_EQ(count(mobilenet_v2()), 3504872);
+  EXPECT_EQ(count(squeezenet()), 1235496);
   EXPECT_EQ(count(deit()), 5717416);
   EXPECT_EQ(count(bert()), 109482240);
   EXPECT_EQ(count(gpt2()), 124439808);
 }
 
 TEST(Zoo, TiedWeightsStayTied) {
-  const ModulePtr model = kSmall[7].make();  // gpt2
+  const ModulePtr model = kSmall[8].make();  // gpt2
   EXPECT_TRUE(
       model->find_tensor("lm_head.weight")->is_same(*model->find_tensor("transformer.wte.weight")));
   const ModulePtr copy = model->clone();

@@ -34,6 +34,8 @@ struct OnnxExportOptions {
   std::vector<std::string> output_names = {};
   io::OnnxSaveOptions save = {};
   QuantizedOnnxOptions quantized = {};
+  /// Notes in the file, by key.
+  std::map<std::string, std::string> metadata = {};
 };
 
 /// The model as ONNX. Inputs have the placeholders' names, nodes and values those of the graph's
