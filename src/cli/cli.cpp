@@ -69,7 +69,9 @@ int parse_and_run(int argc, const char* const* argv, std::ostream& out, std::ost
   });
   app.footer(
       "Examples:\n  sparsebit inspect zoo:resnet18\n  sparsebit run model.onnx --input x=in.npy\n"
-      "  sparsebit convert model.pt -o model.onnx --shape x=1x3x224x224\n\n'sparsebit COMMAND "
+      "  sparsebit convert model.pt -o model.onnx --shape x=1x3x224x224\n"
+      "  sparsebit quantize model.onnx --data images/ --preprocess imagenet -o model.int8.onnx\n\n"
+      "'sparsebit COMMAND "
       "--help' tells more.");
   add_inspect_command(app, out);
   add_run_command(app, out);
@@ -77,6 +79,7 @@ int parse_and_run(int argc, const char* const* argv, std::ostream& out, std::ost
   add_data_command(app, out);
   add_config_command(app, out);
   add_quantize_command(app, out);
+  add_certify_command(app, out);
   add_analyze_command(app, out);
   add_eval_command(app, out);
   if (argc > 1 && is_unknown_command(app, argv[1], err)) return kBadUsage;

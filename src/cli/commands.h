@@ -16,6 +16,7 @@ void add_convert_command(CLI::App& app, std::ostream& out);
 void add_data_command(CLI::App& app, std::ostream& out);
 void add_config_command(CLI::App& app, std::ostream& out);
 void add_quantize_command(CLI::App& app, std::ostream& out);
+void add_certify_command(CLI::App& app, std::ostream& out);
 void add_analyze_command(CLI::App& app, std::ostream& out);
 void add_eval_command(CLI::App& app, std::ostream& out);
 

@@ -1,10 +1,13 @@
 #include "cli/commands.h"
 #include "cli/common_options.h"
 #include "cli/data_options.h"
+#include "cli/file_kind.h"
 #include "cli/model_source.h"
+#include "cli/origin.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/progress.h"
+#include "sparsebit/export/onnxruntime.h"
 #include "sparsebit/export/quantized_file.h"
 #include "sparsebit/fx/interpreter.h"
 
@@ -23,6 +26,7 @@ namespace {
 struct EvalOptions {
   std::string model;
   DataOptions data;
+  std::string runtime = "sparsebit";
   bool json = false;
   CommonOptions common;
 };
@@ -30,7 +34,8 @@ struct EvalOptions {
 /// A float or quantized model that takes one tensor.
 class Classifier {
  public:
-  Classifier(const std::string& source, uint64_t seed) {
+  /// @param in_onnxruntime  a file that ONNX Runtime computes, not we.
+  Classifier(const std::string& source, uint64_t seed, bool in_onnxruntime) {
     if (std::filesystem::is_regular_file(source) && exports::is_quantized_file(source)) {
       quantized_ = exports::load_quantized(source);
     } else {
@@ -40,15 +45,14 @@ class Classifier {
     check_one_input(module(), source);
     // What the graph of a quantized one tells is only the example it was made with.
     batch_ = quantized_ ? quantized_->fixed_batch() : loaded_.module->fixed_batch();
+    if (in_onnxruntime) load_into_onnxruntime(source);
   }
 
   /// How many samples it takes at once; 0 when any number will do.
   int64_t fixed_batch() const { return batch_; }
 
   at::Tensor scores(const at::Tensor& batch) {
-    fx::Interpreter interpreter(module(), fx::RunMode::Inference);
-    const fx::Value result = interpreter.run({batch});
-    const at::Tensor scores = (result.is_sequence() ? result.items().at(0) : result).tensor();
+    const at::Tensor scores = first_output(batch);
     const int64_t classes = scores.dim() > 1 ? scores.numel() / scores.size(0) : 0;
     const bool is_row = classes > 0 && scores.size(1) == classes && scores.size(0) == batch.size(0);
     SPARSEBIT_CHECK(is_row, InvalidArgument, "the model gives ", scores.sizes(), " for a batch of ",
@@ -59,8 +63,25 @@ class Classifier {
   fx::GraphModule& module() { return quantized_ ? quantized_->module() : *loaded_.module; }
 
  private:
+  void load_into_onnxruntime(const std::string& source) {
+    const bool is_onnx =
+        std::filesystem::is_regular_file(source) && file_kind(source).format == ModelFormat::Onnx;
+    SPARSEBIT_CHECK(is_onnx, InvalidArgument, source, ": ONNX Runtime computes ONNX files only");
+    runtime_ = std::make_unique<exports::OnnxRuntime>();
+    session_ = runtime_->load(source);
+  }
+
+  at::Tensor first_output(const at::Tensor& batch) {
+    if (runtime_) return runtime_->run(session_, {{session_.inputs.at(0), batch}}).at(0);
+    fx::Interpreter interpreter(module(), fx::RunMode::Inference);
+    const fx::Value result = interpreter.run({batch});
+    return (result.is_sequence() ? result.items().at(0) : result).tensor();
+  }
+
   std::unique_ptr<quant::QuantModel> quantized_;
   LoadedModel loaded_;
+  std::unique_ptr<exports::OnnxRuntime> runtime_;
+  exports::OrtSession session_ = {};
   int64_t batch_ = 0;
 };
 
@@ -94,20 +115,13 @@ Accuracy evaluate(Classifier& classifier, const PreparedData& data, const EvalOp
   return found;
 }
 
-/// What a quantized file was calibrated with.
-io::Preprocess preprocess_for(const std::string& model) {
-  if (!std::filesystem::is_regular_file(model) || !exports::is_quantized_file(model)) return {};
-  const auto origin = nlohmann::json::parse(exports::origin_of_quantized(model), nullptr, false);
-  if (!origin.contains("preprocess") || !origin["preprocess"].is_string()) return {};
-  return io::read_preprocess(parse_yaml(origin["preprocess"].get<std::string>(), model));
-}
-
 void eval(const EvalOptions& options, std::ostream& out) {
   apply(options.common);
-  const PreparedData data(options.data, options.common.seed, preprocess_for(options.model));
+  const PreparedData data(options.data, options.common.seed,
+                          origin_of_model(options.model).preprocess);
   SPARSEBIT_CHECK(data.has_labels(), InvalidArgument, options.data.data,
                   ": there are no labels; give --labels, or folders that are classes");
-  Classifier classifier(options.model, options.common.seed);
+  Classifier classifier(options.model, options.common.seed, options.runtime == "onnxruntime");
   check_fits(classifier.module(), data.batch(0, 1).inputs, options.model);
   const Accuracy found = evaluate(classifier, data, options);
   const auto share = [&](int64_t hits) {
@@ -136,6 +150,9 @@ void add_eval_command(CLI::App& app, std::ostream& out) {
       ->required()
       ->check(not_empty);
   add_data_options(*cmd, options->data);
+  cmd->add_option("--runtime", options->runtime, "What computes it: sparsebit or onnxruntime")
+      ->check(CLI::IsMember({"sparsebit", "onnxruntime"}))
+      ->capture_default_str();
   cmd->add_flag("--json", options->json, "Print JSON");
   add_common_options(*cmd, options->common);
   cmd->footer(

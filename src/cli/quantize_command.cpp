@@ -1,4 +1,5 @@
 #include "cli/calibration.h"
+#include "cli/certification.h"
 #include "cli/commands.h"
 
 #include "sparsebit/core/atomic_file.h"
@@ -19,6 +20,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 
 namespace sparsebit::cli {
 namespace {
@@ -30,6 +32,8 @@ struct QuantizeOptions {
   bool strict = false;
   bool extra_info = false;
   int64_t opset = 17;
+  bool certify = false;
+  CertificationOptions certification = {.samples = 32};
 };
 
 /// Other files hold the simulation itself.
@@ -63,6 +67,8 @@ void check_output(const QuantizeOptions& options) {
     SPARSEBIT_CHECK(!std::filesystem::equivalent(options.output, input, none), InvalidArgument,
                     options.output, ": this is read, so it cannot be the output");
   }
+  SPARSEBIT_CHECK(!options.certify || is_onnx(options.output), InvalidArgument,
+                  "--certify is for ONNX files: `-o FILE.onnx`");
   const AtomicFile can_be_written(options.output);
 }
 
@@ -73,6 +79,7 @@ struct Summary {
   std::vector<quant::LayerError> worst = {};  ///< signal to noise, in decibels
   uintmax_t bytes_before = 0;                 ///< 0: the model was no file
   uintmax_t bytes = 0;
+  std::optional<exports::Certificate> certificate = {};
 };
 
 /// The layers that lose most by themselves.
@@ -107,6 +114,8 @@ std::string as_json(const QuantizeOptions& options, const quant::QuantModel& mod
   for (const auto& [node, reason] : model.floats())
     json["float"].push_back({{"node", node}, {"reason", reason}});
   json["unused_patterns"] = model.unused_patterns();
+  if (summary.certificate)
+    json["certificate"] = nlohmann::ordered_json::parse(to_json(*summary.certificate));
   return json.dump(2) + "\n";
 }
 
@@ -141,6 +150,10 @@ std::string as_text(const QuantizeOptions& options, const quant::QuantModel& mod
     text += "a simulation: weights are stored as floats; `-o FILE.onnx` stores integers\n";
   if (summary.bytes_before > 0)
     text += fmt::format("size: {} -> {} bytes\n", summary.bytes_before, summary.bytes);
+  if (summary.certificate) {
+    text += to_text(*summary.certificate);
+    text += fmt::format("wrote {}\n", certificate_file(options.output, options.certification));
+  }
   return text + fmt::format("wrote {} ({} bytes)\n", options.output, summary.bytes);
 }
 
@@ -197,7 +210,15 @@ void quantize(const QuantizeOptions& options, std::ostream& out) {
   if (std::filesystem::is_regular_file(asked.model))
     summary.bytes_before = std::filesystem::file_size(asked.model);
   summary.bytes = std::filesystem::file_size(options.output);
+  if (options.certify) {
+    CertificationOptions certification = options.certification;
+    certification.json = asked.json;
+    certification.common = asked.common;
+    summary.certificate =
+        certify_file(options.output, asked.model, model.get(), data, certification);
+  }
   out << (asked.json ? as_json(options, *model, summary) : as_text(options, *model, summary));
+  if (summary.certificate) check_passed(*summary.certificate);
 }
 
 }  // namespace
@@ -217,6 +238,11 @@ void add_quantize_command(CLI::App& app, std::ostream& out) {
                 "Fail where patterns match nothing, operators are unknown or layers stay float");
   cmd->add_flag("--extra-info", options->extra_info,
                 "Write `bits` as an attribute of each pair, which ONNX Runtime refuses to read");
+  cmd->add_flag(
+      "--certify", options->certify,
+      "Compare simulation, file and ONNX Runtime with up to 32 of the samples, and measure "
+      "the speed");
+  add_certification_options(*cmd, options->certification);
   cmd->add_option("--opset", options->opset, "Opset of the ONNX file")->capture_default_str();
   cmd->footer(
       "Example:\n"

@@ -39,20 +39,18 @@ class SqueezeNet : public nn::Cloneable<SqueezeNet> {
     const auto fire = [](int64_t in, int64_t squeezed, int64_t expanded) {
       return std::make_shared<Fire>(in, squeezed, expanded);
     };
-    add_module("features",
-               std::make_shared<nn::Sequential>(std::vector<ModulePtr>{
-                   nn::Conv2d(3, 64, 3, {{"stride", 2}}), relu(), pool(), fire(64, 16, 64),
-                   fire(128, 16, 64), pool(), fire(128, 32, 128), fire(256, 32, 128), pool(),
-                   fire(256, 48, 192), fire(384, 48, 192), fire(384, 64, 256),
-                   fire(512, 64, 256)}));
+    add_module("features", std::make_shared<nn::Sequential>(std::vector<ModulePtr>{
+                               nn::Conv2d(3, 64, 3, {{"stride", 2}}), relu(), pool(),
+                               fire(64, 16, 64), fire(128, 16, 64), pool(), fire(128, 32, 128),
+                               fire(256, 32, 128), pool(), fire(256, 48, 192), fire(384, 48, 192),
+                               fire(384, 64, 256), fire(512, 64, 256)}));
     add_module("classifier", std::make_shared<nn::Sequential>(std::vector<ModulePtr>{
                                  nn::Dropout(0.5), nn::Conv2d(512, options.num_classes, 1), relu(),
                                  nn::AdaptiveAvgPool2d(nn::Tuple{1, 1})}));
   }
 
   Value forward(const Args& in) override {
-    return nn::call_function("torch.flatten",
-                             {call("classifier", call("features", in["x"])), 1});
+    return nn::call_function("torch.flatten", {call("classifier", call("features", in["x"])), 1});
   }
 };
 

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "sparsebit/quant/quant_model.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sparsebit::exports {
+
+/// How far an output is from what it should be. A step is the scale of the output's own integers
+/// in the file, or 1/255 of the range of what was expected if the output is float.
+struct OutputDifference {
+  std::string output;
+  double step = 0;
+  double largest = 0;            ///< in steps
+  double of_most = 0;            ///< 99.9 % of the elements differ by at most this many steps
+  double within_step = 1;        ///< share of elements that differ by at most one step
+  double relative = 0;           ///< largest difference / largest number expected
+  std::optional<double> answer = {};  ///< share of samples with the same best class, if it is scores
+};
+
+/// One way to compute the model, compared with what is expected.
+struct Comparison {
+  std::string way;
+  std::vector<OutputDifference> outputs = {};
+  bool passed = true;
+  std::string missing = {};  ///< why it could not be compared; then there are no outputs
+};
+
+/// Milliseconds of one run in ONNX Runtime: optimized, one thread, one sample.
+struct MeasuredSpeed {
+  double original = 0;
+  double quantized = 0;
+  double ratio() const { return original / quantized; }
+};
+
+/// What was found out about a quantized file.
+struct Certificate {
+  int64_t samples = 0;
+  std::string expected;  ///< what the others are compared with: "simulation" or "file, read again"
+  std::vector<Comparison> comparisons = {};
+  std::optional<Comparison> original = {};  ///< the float model; it is only told, not judged
+  std::optional<MeasuredSpeed> speed = {};
+  std::string onnxruntime = {};  ///< its version; empty when it is not installed
+  std::string processor = {};
+  double most_steps = 0, most_steps_optimized = 0;
+  std::map<std::string, std::string> sha256 = {};  ///< "file", "data", ...
+
+  bool passed() const;
+};
+
+struct CertifyOptions {
+  std::filesystem::path file;           ///< quantized, ONNX
+  std::filesystem::path original = {};  ///< the float model as ONNX, if there is one
+  /// What the file was made from; without it the file, read again, is what is expected.
+  quant::QuantModel* simulation = nullptr;
+  /// 99.9 % of the elements may differ by this many steps: in our interpreter and in ONNX Runtime
+  /// without optimizations ...
+  double most_steps = 1;
+  /// ... and with them, when kernels multiply sums with rounded factors.
+  double most_steps_optimized = 4;
+  int rounds = 20;                              ///< for the speed; 0 does not measure it
+  std::function<void(int64_t)> on_samples = {};  ///< called with how many more are done
+};
+
+/// The inputs of the next samples; empty when there are no more. It is told how many the file takes
+/// at once; 0 when any number will do.
+using NextBatch = std::function<std::vector<at::Tensor>(int64_t fixed)>;
+
+/// Computes the samples with the simulation, with the file read again and with ONNX Runtime, with
+/// and without optimizations, and compares. Without ONNX Runtime the rest is compared. Throws
+/// InvalidModel when a file cannot be run at all.
+Certificate certify(const CertifyOptions& options, const NextBatch& next);
+
+/// For people: a line for each way.
+std::string to_text(const Certificate& certificate);
+/// For tools.
+std::string to_json(const Certificate& certificate);
+
+}  // namespace sparsebit::exports

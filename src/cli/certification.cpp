@@ -1,0 +1,126 @@
+#include "cli/certification.h"
+
+#include "cli/file_kind.h"
+#include "cli/model_source.h"
+#include "cli/origin.h"
+
+#include "sparsebit/core/atomic_file.h"
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/log.h"
+#include "sparsebit/core/progress.h"
+#include "sparsebit/core/sha256.h"
+#include "sparsebit/core/temp_file.h"
+#include "sparsebit/export/onnx.h"
+#include "sparsebit/fx/interpreter.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+namespace sparsebit::cli {
+namespace {
+
+bool is_onnx_file(const std::string& model) {
+  return std::filesystem::is_regular_file(model) &&
+         file_kind(model).format == ModelFormat::Onnx;
+}
+
+/// The float model for ONNX Runtime: the user's own file, or what is written from another format.
+class OriginalAsOnnx {
+ public:
+  OriginalAsOnnx(const std::string& model, const PreparedData& data, uint64_t seed) : path_(model) {
+    if (model.empty() || is_onnx_file(model)) return;
+    const LoadedModel loaded = load_model(model, {.seed = seed});
+    check_one_input(*loaded.module, model);
+    loaded.module->eval();
+    const int64_t fixed = loaded.module->fixed_batch();
+    const at::Tensor example = data.batch(0, std::max<int64_t>(1, fixed)).inputs;
+    fx::record_shapes(*loaded.module, {example});
+    exports::OnnxExportOptions options{.opset = 17};
+    if (fixed == 0)
+      options.dynamic_axes[loaded.module->graph().placeholders().front()->target()][0] = "batch";
+    file_.emplace(".onnx");
+    exports::export_onnx(*loaded.module, file_->path(), options);
+    path_ = file_->path();
+  }
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  std::optional<TempFile> file_;
+};
+
+}  // namespace
+
+void add_certification_options(CLI::App& command, CertificationOptions& options) {
+  command
+      .add_option("--certificate", options.output,
+                  "JSON file for the certificate; beside the quantized file unless told")
+      ->check(not_empty);
+  command
+      .add_option("--most-steps", options.most_steps,
+                  "By how many steps 99.9 % of the outputs may differ in our interpreter and in "
+                  "ONNX Runtime without optimizations")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
+      .add_option("--most-steps-optimized", options.most_steps_optimized,
+                  "The same for ONNX Runtime with optimizations, whose kernels round differently")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+}
+
+std::string certificate_file(const std::string& file, const CertificationOptions& options) {
+  if (!options.output.empty()) return options.output;
+  return std::filesystem::path(file).replace_extension(".certificate.json").string();
+}
+
+exports::Certificate certify_file(const std::string& file, const std::string& original,
+                                  quant::QuantModel* simulation, const PreparedData& data,
+                                  const CertificationOptions& options) {
+  const OriginalAsOnnx as_onnx(original, data, options.common.seed);
+  const int64_t count =
+      options.samples > 0 ? std::min(options.samples, data.size()) : data.size();
+  Progress progress("certifying", count, shown_progress(options.common, options.json));
+  exports::CertifyOptions asked{.file = file,
+                                .original = as_onnx.path(),
+                                .simulation = simulation,
+                                .most_steps = options.most_steps,
+                                .most_steps_optimized = options.most_steps_optimized};
+  asked.on_samples = [&](int64_t samples) { progress.advance(samples); };
+  int64_t start = 0;
+  exports::Certificate certificate =
+      exports::certify(asked, [&](int64_t fixed) -> std::vector<at::Tensor> {
+        const int64_t step = fixed > 0 ? fixed : std::min(data.step(0), count - start);
+        if (step == 0 || start + step > count) return {};
+        const at::Tensor inputs = data.batch(start, step).inputs;
+        start += inputs.size(0);
+        return {inputs};
+      });
+  progress.finish();
+  const std::string config = origin_of_model(file).config;
+  if (!config.empty()) certificate.sha256["config"] = sha256_of(config);
+  if (is_onnx_file(original)) certificate.sha256["model"] = sha256_of_file(original);
+  write_file_atomically(certificate_file(file, options), exports::to_json(certificate));
+  return certificate;
+}
+
+void check_passed(const exports::Certificate& certificate) {
+  for (const exports::Comparison& comparison : certificate.comparisons) {
+    if (comparison.passed) continue;
+    const auto worst = std::max_element(
+        comparison.outputs.begin(), comparison.outputs.end(),
+        [](const auto& a, const auto& b) { return a.of_most < b.of_most; });
+    throw Error(ErrorKind::InvalidModel,
+                fmt::format("the certificate failed: {}: one in a thousand elements of '{}' is {:.3g} "
+                            "steps or more from the {}; see --most-steps",
+                            comparison.way, worst->output, worst->of_most, certificate.expected));
+  }
+}
+
+}  // namespace sparsebit::cli

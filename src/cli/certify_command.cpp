@@ -1,0 +1,73 @@
+#include "cli/certification.h"
+#include "cli/commands.h"
+#include "cli/file_kind.h"
+#include "cli/model_source.h"
+#include "cli/origin.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/export/quantized_file.h"
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+namespace sparsebit::cli {
+namespace {
+
+struct CertifyOptions {
+  std::string file;
+  std::string original;
+  std::string simulation;
+  DataOptions data;
+  CertificationOptions certification;
+};
+
+void certify(const CertifyOptions& options, std::ostream& out) {
+  const CertificationOptions& asked = options.certification;
+  apply(asked.common);
+  SPARSEBIT_CHECK(file_kind(options.file).format == ModelFormat::Onnx, InvalidArgument,
+                  options.file, ": it is no ONNX file, and only those are certified");
+  const PreparedData data(options.data, asked.common.seed,
+                          origin_of_model(options.file).preprocess);
+  std::unique_ptr<quant::QuantModel> simulation;
+  if (!options.simulation.empty()) {
+    simulation = exports::load_quantized(options.simulation);
+    simulation->set_quant({.weights = true, .features = true});
+  }
+  {
+    const LoadedModel file = load_model(options.file, {});
+    check_one_input(*file.module, options.file);
+    check_fits(*file.module, data.batch(0, 1).inputs, options.file);
+  }
+  const exports::Certificate certificate =
+      certify_file(options.file, options.original, simulation.get(), data, asked);
+  out << (asked.json ? exports::to_json(certificate)
+                     : exports::to_text(certificate) + "wrote " +
+                           certificate_file(options.file, asked) + "\n");
+  check_passed(certificate);
+}
+
+}  // namespace
+
+void add_certify_command(CLI::App& app, std::ostream& out) {
+  auto options = std::make_shared<CertifyOptions>();
+  CLI::App* cmd = app.add_subcommand(
+      "certify", "Check that a quantized ONNX file computes the same everywhere, and how fast");
+  cmd->add_option("file", options->file, "Quantized ONNX file")->required()->check(not_empty);
+  cmd->add_option("--against", options->original,
+                  "The float model: for its answers, and for the speed")
+      ->check(not_empty);
+  cmd->add_option("--simulation", options->simulation,
+                  "What the file has to compute: a simulation of 'sparsebit quantize'")
+      ->check(not_empty);
+  add_data_options(*cmd, options->data);
+  add_certification_options(*cmd, options->certification);
+  cmd->add_flag("--json", options->certification.json, "Print the certificate as JSON");
+  add_common_options(*cmd, options->certification.common);
+  cmd->footer(
+      "Example:\n"
+      "  sparsebit certify model.int8.onnx --against model.onnx --data images/ --samples 100");
+  cmd->callback([options, &out] { certify(*options, out); });
+}
+
+}  // namespace sparsebit::cli

@@ -1,0 +1,234 @@
+#include "export/certificate/difference_meter.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/sha256.h"
+#include "sparsebit/export/certificate.h"
+#include "sparsebit/export/onnxruntime.h"
+#include "sparsebit/frontends/onnx.h"
+#include "sparsebit/fx/interpreter.h"
+#include "sparsebit/io/onnx_file.h"
+#include "sparsebit/io/onnx_tensor.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+
+namespace sparsebit::exports {
+namespace {
+
+using Tensors = std::vector<at::Tensor>;
+using Run = std::function<Tensors(const Tensors&)>;
+
+constexpr const char* kReadAgain = "file, read again";
+
+void collect(const fx::Value& value, Tensors& tensors) {
+  if (value.is_tensor()) tensors.push_back(value.tensor());
+  if (!value.is_sequence()) return;
+  for (const fx::Value& item : value.items()) collect(item, tensors);
+}
+
+Tensors run_here(fx::GraphModule& module, const Tensors& inputs) {
+  fx::Interpreter interpreter(module, fx::RunMode::Inference);
+  Tensors results;
+  collect(interpreter.run({inputs.begin(), inputs.end()}), results);
+  return results;
+}
+
+OnnxRuntime::Tensors by_name(const OrtSession& session, const Tensors& inputs) {
+  SPARSEBIT_CHECK(session.inputs.size() == inputs.size(), InvalidModel, "the file has ",
+                  session.inputs.size(), " inputs, and ", inputs.size(), " are given");
+  OnnxRuntime::Tensors named;
+  for (size_t i = 0; i < inputs.size(); ++i) named[session.inputs[i]] = inputs[i];
+  return named;
+}
+
+/// The outputs of a file, and the scale of those that come out of DequantizeLinear.
+struct Output {
+  std::string name;
+  double scale = 0;
+};
+
+std::vector<Output> outputs_of(const onnx::ModelProto& model) {
+  std::map<std::string, std::string> scales;  // by the value they belong to
+  for (const onnx::NodeProto& node : model.graph().node()) {
+    if (node.op_type() == "DequantizeLinear") scales[node.output(0)] = node.input(1);
+  }
+  std::map<std::string, const onnx::TensorProto*> constants;
+  for (const onnx::TensorProto& tensor : model.graph().initializer())
+    constants[tensor.name()] = &tensor;
+  std::vector<Output> outputs;
+  for (const onnx::ValueInfoProto& output : model.graph().output()) {
+    outputs.push_back({output.name()});
+    const auto scale = scales.find(output.name());
+    const auto constant = scale == scales.end() ? constants.end() : constants.find(scale->second);
+    if (constant == constants.end()) continue;
+    onnx::TensorProto copy = *constant->second;
+    io::ExternalData none;
+    const at::Tensor number = io::take_tensor(copy, none);
+    if (number.numel() == 1) outputs.back().scale = number.item<double>();
+  }
+  return outputs;
+}
+
+/// What a user wants to know of the processor that measured.
+std::string processor() {
+  std::ifstream info("/proc/cpuinfo");
+  std::string model = "unknown", line;
+  bool vnni = false;
+  while (std::getline(info, line) && !line.empty()) {
+    const size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) model = line.substr(colon + 2);
+    if (line.starts_with("flags")) vnni = line.find("vnni") != std::string::npos;
+  }
+  return model + (vnni ? ", with VNNI" : ", without VNNI");
+}
+
+/// One way to compute the model.
+struct Way {
+  std::string name;
+  Run run;
+  double most_steps;  // 0: not judged
+  std::vector<DifferenceMeter> meters = {};
+};
+
+class Certifier {
+ public:
+  explicit Certifier(const CertifyOptions& options) : options_(options) {
+    onnx::ModelProto model = io::load_onnx(options.file);
+    outputs_ = outputs_of(model);
+    read_again_ = frontends::import_onnx(
+        std::move(model),
+        {.name = options.file.string(), .folder = options.file.parent_path()});
+    read_again_->eval();
+    result_.most_steps = options.most_steps;
+    result_.most_steps_optimized = options.most_steps_optimized;
+    result_.processor = processor();
+    const Run again = [this](const Tensors& inputs) { return run_here(*read_again_, inputs); };
+    if (options.simulation) {
+      result_.expected = "simulation";
+      expected_ = [this](const Tensors& in) { return run_here(options_.simulation->module(), in); };
+      ways_.push_back({kReadAgain, again, options.most_steps});
+    } else {
+      result_.expected = kReadAgain;
+      expected_ = again;
+    }
+    start_onnxruntime();
+  }
+
+  Certificate certify(const NextBatch& next) {
+    const int64_t fixed = read_again_->fixed_batch();
+    for (Tensors inputs = next(fixed); !inputs.empty(); inputs = next(fixed)) {
+      if (result_.samples == 0) first_ = inputs;
+      compare(inputs);
+      for (const at::Tensor& input : inputs) {
+        const at::Tensor bytes = input.contiguous();
+        data_.add(bytes.data_ptr(), bytes.nbytes());
+      }
+      const int64_t count = inputs.front().dim() > 0 ? inputs.front().size(0) : 1;
+      result_.samples += count;
+      if (options_.on_samples) options_.on_samples(count);
+    }
+    SPARSEBIT_CHECK(result_.samples > 0, InvalidArgument, "there are no samples to certify with");
+    finish();
+    return std::move(result_);
+  }
+
+ private:
+  /// Without it the rest is certified all the same.
+  void start_onnxruntime() {
+    const std::string off = "ONNX Runtime, not optimized", on = "ONNX Runtime, optimized";
+    try {
+      runtime_ = std::make_unique<OnnxRuntime>();
+    } catch (const Error& e) {
+      for (const std::string& way : {off, on})
+        result_.comparisons.push_back({.way = way, .passed = true, .missing = e.what()});
+      return;
+    }
+    result_.onnxruntime = runtime_->version();
+    add_session(off, options_.file, {.optimize = "disable"}, options_.most_steps);
+    quantized_ = add_session(on, options_.file, {}, options_.most_steps_optimized);
+    if (!options_.original.empty()) original_ = add_session("float model", options_.original, {}, 0);
+  }
+
+  OrtSession add_session(const std::string& way, const std::filesystem::path& file,
+                         const OrtOptions& how, double most_steps) {
+    const OrtSession session = runtime_->load(file, how);
+    const Run run = [this, session](const Tensors& inputs) {
+      return runtime_->run(session, by_name(session, inputs));
+    };
+    ways_.push_back({way, run, most_steps});
+    return session;
+  }
+
+  void compare(const Tensors& inputs) {
+    const Tensors expected = expected_(inputs);
+    SPARSEBIT_CHECK(expected.size() == outputs_.size(), InvalidModel, result_.expected, " gives ",
+                    expected.size(), " results, and the file has ", outputs_.size());
+    for (Way& way : ways_) {
+      const Tensors found = way.run(inputs);
+      SPARSEBIT_CHECK(found.size() == expected.size(), InvalidModel, way.name, " gives ",
+                      found.size(), " results, and ", expected.size(), " are expected");
+      way.meters.resize(expected.size());
+      for (size_t i = 0; i < expected.size(); ++i) way.meters[i].add(expected[i], found[i]);
+    }
+  }
+
+  void finish() {
+    std::vector<Comparison> compared;
+    for (const Way& way : ways_) {
+      Comparison comparison{.way = way.name};
+      for (size_t i = 0; i < way.meters.size(); ++i) {
+        comparison.outputs.push_back(way.meters[i].result(outputs_[i].name, outputs_[i].scale));
+        const bool fine = way.most_steps == 0 || comparison.outputs[i].of_most <= way.most_steps;
+        comparison.passed = comparison.passed && fine;
+      }
+      if (way.most_steps > 0) {
+        compared.push_back(std::move(comparison));
+      } else {
+        result_.original = std::move(comparison);
+      }
+    }
+    result_.comparisons.insert(result_.comparisons.begin(), compared.begin(), compared.end());
+    result_.sha256["file"] = sha256_of_file(options_.file);
+    result_.sha256["data"] = data_.hex();
+    measure_speed();
+  }
+
+  void measure_speed() {
+    if (!runtime_ || options_.original.empty() || options_.rounds == 0) return;
+    Tensors one;
+    const bool open = read_again_->fixed_batch() == 0;
+    for (const at::Tensor& input : first_)
+      one.push_back(open && input.dim() > 0 ? input.slice(0, 0, 1) : input);
+    const auto times =
+        runtime_->time({*original_, *quantized_},
+                       {by_name(*original_, one), by_name(*quantized_, one)}, options_.rounds);
+    result_.speed = MeasuredSpeed{times[0], times[1]};
+  }
+
+  const CertifyOptions& options_;
+  std::vector<Output> outputs_;
+  std::unique_ptr<fx::GraphModule> read_again_;
+  std::unique_ptr<OnnxRuntime> runtime_;
+  std::optional<OrtSession> quantized_, original_;
+  Run expected_;
+  std::vector<Way> ways_;
+  Tensors first_;
+  Sha256 data_;
+  Certificate result_;
+};
+
+}  // namespace
+
+bool Certificate::passed() const {
+  return std::all_of(comparisons.begin(), comparisons.end(),
+                     [](const Comparison& comparison) { return comparison.passed; });
+}
+
+Certificate certify(const CertifyOptions& options, const NextBatch& next) {
+  return Certifier(options).certify(next);
+}
+
+}  // namespace sparsebit::exports

@@ -1,0 +1,88 @@
+#include "export/certificate/difference_meter.h"
+
+#include "sparsebit/core/error.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace sparsebit::exports {
+namespace {
+
+constexpr int kDroppedBits = 15;  // of a float: 8 bits of its fraction stay
+constexpr double kMost = 0.999;
+
+size_t bin_of(float difference) { return std::bit_cast<uint32_t>(difference) >> kDroppedBits; }
+/// The largest number in it.
+double end_of(size_t bin) {
+  const auto next = static_cast<uint32_t>((bin + 1) << kDroppedBits);
+  return bin == 0 ? 0 : std::bit_cast<float>(next - 1);
+}
+
+}  // namespace
+
+DifferenceMeter::DifferenceMeter()
+    : counts_(size_t{1} << (31 - kDroppedBits)),
+      lowest_expected_(std::numeric_limits<double>::infinity()),
+      highest_expected_(-lowest_expected_) {}
+
+void DifferenceMeter::add(const at::Tensor& expected, const at::Tensor& found) {
+  SPARSEBIT_CHECK(expected.sizes() == found.sizes(), InvalidModel, "it gives ", found.sizes(),
+                  ", and ", expected.sizes(), " is expected");
+  if (expected.numel() == 0) return;
+  const at::Tensor a = expected.to(at::kFloat), b = found.to(at::kFloat);
+  const at::Tensor differences =
+      at::where(a.eq(b).logical_or(a.isnan().logical_and(b.isnan())), at::zeros({}), (a - b).abs())
+          .contiguous();
+  const float* first = differences.data_ptr<float>();
+  for (const float* p = first; p != first + differences.numel(); ++p) {
+    // What is NaN on one side only is as far as can be.
+    const float size = std::isnan(*p) ? std::numeric_limits<float>::infinity() : *p;
+    ++counts_[bin_of(size)];
+    largest_ = std::max<double>(largest_, size);
+  }
+  elements_ += differences.numel();
+  lowest_expected_ = std::min(lowest_expected_, a.min().item<double>());
+  highest_expected_ = std::max(highest_expected_, a.max().item<double>());
+  compare_answers(a, b);
+}
+
+/// Scores have one axis besides the batch that is longer than 1.
+void DifferenceMeter::compare_answers(const at::Tensor& expected, const at::Tensor& found) {
+  const int64_t classes = expected.dim() > 1 ? expected.numel() / expected.size(0) : 0;
+  are_scores_ = are_scores_ && classes > 1 && expected.size(1) == classes;
+  if (!are_scores_) return;
+  samples_ += expected.size(0);
+  same_ += expected.flatten(1).argmax(1).eq(found.flatten(1).argmax(1)).sum().item<int64_t>();
+}
+
+OutputDifference DifferenceMeter::result(const std::string& output, double step) const {
+  OutputDifference found{.output = output, .step = step};
+  const double highest = std::max(std::abs(lowest_expected_), std::abs(highest_expected_));
+  if (step == 0) found.step = std::max(0., (highest_expected_ - lowest_expected_) / 255);
+  if (elements_ == 0) return found;
+  const double divisor = found.step > 0 ? found.step : 1;
+  int64_t within = 0, seen = 0;
+  bool reached = false;
+  for (size_t bin = 0; bin < counts_.size(); ++bin) {
+    if (counts_[bin] == 0) continue;
+    const double end = std::min(end_of(bin), largest_);
+    seen += counts_[bin];
+    if (end <= divisor) within = seen;
+    if (!reached && static_cast<double>(seen) >= kMost * static_cast<double>(elements_)) {
+      reached = true;
+      found.of_most = end / divisor;
+    }
+  }
+  found.largest = largest_ / divisor;
+  found.within_step = static_cast<double>(within) / static_cast<double>(elements_);
+  found.relative = highest > 0 ? largest_ / highest : largest_;
+  if (are_scores_ && samples_ > 0)
+    found.answer = static_cast<double>(same_) / static_cast<double>(samples_);
+  return found;
+}
+
+}  // namespace sparsebit::exports

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "sparsebit/export/certificate.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace sparsebit::exports {
+
+/// Gathers how far an output is from what was expected, batch by batch. Differences are counted in
+/// bins of 1/256 of their size, so that memory does not grow.
+class DifferenceMeter {
+ public:
+  DifferenceMeter();
+
+  void add(const at::Tensor& expected, const at::Tensor& found);
+  /// @param step  0: 1/255 of the range of what was expected.
+  OutputDifference result(const std::string& output, double step) const;
+
+ private:
+  void compare_answers(const at::Tensor& expected, const at::Tensor& found);
+
+  std::vector<int64_t> counts_;  // by the upper bits of the difference
+  int64_t elements_ = 0;
+  double largest_ = 0, lowest_expected_, highest_expected_;
+  int64_t samples_ = 0, same_ = 0;
+  bool are_scores_ = true;
+};
+
+}  // namespace sparsebit::exports

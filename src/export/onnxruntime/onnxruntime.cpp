@@ -1,0 +1,148 @@
+#include "sparsebit/export/onnxruntime.h"
+
+#include "onnxruntime_runners.h"
+
+#include "sparsebit/core/child_process.h"
+#include "sparsebit/core/error.h"
+
+#include <ATen/ATen.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cstdlib>
+#include <span>
+
+namespace sparsebit::exports {
+namespace {
+
+using nlohmann::json;
+
+/// Types that libtorch and ONNX Runtime both have, by the name the latter gives them.
+constexpr std::array<std::pair<const char*, at::ScalarType>, 9> kTypes = {
+    {{"float32", at::kFloat},
+     {"float64", at::kDouble},
+     {"float16", at::kHalf},
+     {"int8", at::kChar},
+     {"int16", at::kShort},
+     {"int32", at::kInt},
+     {"int64", at::kLong},
+     {"uint8", at::kByte},
+     {"bool", at::kBool}}};
+
+json describe(const std::string& name, const at::Tensor& tensor) {
+  for (const auto& [type, dtype] : kTypes) {
+    if (dtype == tensor.scalar_type())
+      return {{"name", name},
+              {"type", type},
+              {"shape", tensor.sizes().vec()},
+              {"bytes", tensor.nbytes()}};
+  }
+  throw Error(ErrorKind::Unsupported,
+              c10::str("ONNX Runtime takes no tensor of type ", tensor.scalar_type()));
+}
+
+at::ScalarType dtype_called(const std::string& name) {
+  for (const auto& [type, dtype] : kTypes) {
+    if (type == name) return dtype;
+  }
+  throw Error(ErrorKind::Unsupported, "ONNX Runtime gave a tensor of type " + name);
+}
+
+/// A question with tensors, and the answer. Throws `kind` with ONNX Runtime's own words.
+json ask(ChildProcess& process, const json& question, ErrorKind kind,
+         std::span<const OnnxRuntime::Tensors> inputs = {}) {
+  json asked = question;
+  std::vector<at::Tensor> data;
+  for (const OnnxRuntime::Tensors& tensors : inputs) {
+    for (const auto& [name, tensor] : tensors) {
+      data.push_back(tensor.contiguous());
+      asked["tensors"].push_back(describe(name, data.back()));
+    }
+  }
+  process.send(asked.dump() + "\n");
+  for (const at::Tensor& tensor : data) process.send(tensor.data_ptr(), tensor.nbytes());
+  json answer = json::parse(process.receive_line());
+  if (!answer.at("ok").get<bool>()) throw Error(kind, answer.at("error").get<std::string>());
+  return answer;
+}
+
+std::unique_ptr<ChildProcess> start_node(const std::filesystem::path& folder) {
+  return std::make_unique<ChildProcess>(
+      std::vector<std::string>{"node", "--input-type=module", "--eval", kNodeRunner},
+      std::map<std::string, std::string>{{"SPARSEBIT_ONNXRUNTIME", folder.string()}});
+}
+
+std::unique_ptr<ChildProcess> start_python(const std::string& interpreter) {
+  return std::make_unique<ChildProcess>(
+      std::vector<std::string>{interpreter, "-c", kPythonRunner});
+}
+
+std::filesystem::path folder_beside_program() {
+  std::error_code none;
+  return std::filesystem::read_symlink("/proc/self/exe", none).parent_path().parent_path() /
+         "onnxruntime";
+}
+
+/// Where the user says it is, or where it usually is.
+std::unique_ptr<ChildProcess> start() {
+  if (const char* told = std::getenv("SPARSEBIT_ONNXRUNTIME"); told != nullptr && *told != '\0')
+    return std::filesystem::is_directory(told) ? start_node(told) : start_python(told);
+  const auto folder = folder_beside_program();
+  return std::filesystem::is_directory(folder) ? start_node(folder) : start_python("python3");
+}
+
+}  // namespace
+
+OnnxRuntime::OnnxRuntime() {
+  try {
+    process_ = start();
+    version_ = json::parse(process_->receive_line()).at("version").get<std::string>();
+  } catch (const Error& e) {
+    throw Error(ErrorKind::Unsupported,
+                c10::str("ONNX Runtime is not there (", e.what(), "): `pip install onnxruntime` and ",
+                         "set SPARSEBIT_ONNXRUNTIME to that Python, or ",
+                         "`scripts/install_onnxruntime.sh FOLDER` and set it to FOLDER"));
+  }
+}
+
+OnnxRuntime::~OnnxRuntime() = default;
+
+OrtSession OnnxRuntime::load(const std::filesystem::path& model, const OrtOptions& options) {
+  const json answer = ask(*process_,
+                          {{"do", "load"},
+                           {"model", std::filesystem::absolute(model).string()},
+                           {"optimize", options.optimize},
+                           {"threads", options.threads},
+                           {"optimized", options.optimized.string()}},
+                          ErrorKind::InvalidModel);
+  return {answer.at("session").get<int>(), answer.at("inputs").get<std::vector<std::string>>(),
+          answer.at("outputs").get<std::vector<std::string>>()};
+}
+
+void OnnxRuntime::unload(const OrtSession& session) {
+  ask(*process_, {{"do", "unload"}, {"session", session.number}}, ErrorKind::Internal);
+}
+
+std::vector<at::Tensor> OnnxRuntime::run(const OrtSession& session, const Tensors& inputs) {
+  const json answer = ask(*process_, {{"do", "run"}, {"session", session.number}},
+                          ErrorKind::InvalidArgument, {&inputs, 1});
+  std::vector<at::Tensor> results;
+  for (const json& told : answer.at("tensors")) {
+    results.push_back(at::empty(told.at("shape").get<std::vector<int64_t>>(),
+                                dtype_called(told.at("type").get<std::string>())));
+    process_->receive(results.back().data_ptr(), results.back().nbytes());
+  }
+  return results;
+}
+
+std::vector<double> OnnxRuntime::time(const std::vector<OrtSession>& sessions,
+                                      const std::vector<Tensors>& inputs, int rounds) {
+  json question = {{"do", "time"}, {"rounds", rounds}};
+  for (const OrtSession& session : sessions) question["sessions"].push_back(session.number);
+  for (const Tensors& tensors : inputs) question["counts"].push_back(tensors.size());
+  return ask(*process_, question, ErrorKind::InvalidArgument, inputs)
+      .at("milliseconds")
+      .get<std::vector<double>>();
+}
+
+}  // namespace sparsebit::exports
