@@ -5,6 +5,7 @@
 
 #include "sparsebit/export/certificate.h"
 
+#include <optional>
 #include <string>
 
 namespace CLI {
@@ -16,9 +17,10 @@ namespace sparsebit::cli {
 /// What commands that certify a file let a user say.
 struct CertificationOptions {
   std::string output = {};  ///< of the certificate; empty: beside the quantized file
-  double most_steps = 1, most_steps_optimized = 4;
-  int64_t samples = 0;  ///< 0 = all of the data
-  bool json = false;    ///< progress would be in the way
+  double most_steps = 1;
+  std::optional<double> most_steps_optimized = {};  ///< as exports::CertifyOptions
+  int64_t samples = 0;                              ///< 0 = all of the data
+  bool json = false;                                ///< progress would be in the way
   CommonOptions common = {};
 };
 

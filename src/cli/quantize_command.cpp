@@ -32,6 +32,7 @@ struct QuantizeOptions {
   bool strict = false;
   bool extra_info = false;
   int64_t opset = 17;
+  std::string format = "qdq";
   bool certify = false;
   CertificationOptions certification = {.samples = 32};
 };
@@ -199,10 +200,13 @@ void quantize(const QuantizeOptions& options, std::ostream& out) {
   if (options.strict) check_strictly(*model, summary.coverage);
   summary.worst = worst_layers(*model, data);
   if (is_onnx(options.output)) {
-    exports::export_onnx(*model, options.output,
-                         {.opset = options.opset,
-                          .quantized = {.bits_attribute = options.extra_info},
-                          .metadata = {{"sparsebit.origin", origin_of(asked, data)}}});
+    using Form = exports::QuantizedOnnxOptions::Form;
+    exports::export_onnx(
+        *model, options.output,
+        {.opset = options.opset,
+         .quantized = {.form = options.format == "qdq" ? Form::Pairs : Form::Operators,
+                       .bits_attribute = options.extra_info},
+         .metadata = {{"sparsebit.origin", origin_of(asked, data)}}});
   } else {
     exports::save_quantized(*model, options.output, origin_of(asked, data));
   }

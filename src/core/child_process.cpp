@@ -52,8 +52,8 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command,
   posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
   posix_spawn_file_actions_adddup2(&actions, errors_, 2);
   std::vector<std::string> words = command, variables = environment_with(environment);
-  const int error = posix_spawnp(&pid_, name_.c_str(), &actions, nullptr,
-                                 pointers_to(words).data(), pointers_to(variables).data());
+  const int error = posix_spawnp(&pid_, name_.c_str(), &actions, nullptr, pointers_to(words).data(),
+                                 pointers_to(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
   if (error == 0) return;

@@ -1,5 +1,7 @@
 #include "sparsebit/export/quantized_onnx.h"
 
+#include "export/integer_operators.h"
+
 #include "sparsebit/core/error.h"
 
 #include <nlohmann/json.hpp>
@@ -36,7 +38,14 @@ onnx::ModelProto to_onnx(const quant::QuantModel& model, OnnxExportOptions optio
   if (model.fixed_batch() == 0) open_batches(model.module(), options);
   options.metadata["sparsebit.backend"] = to_string(model.config().backend);
   options.metadata["sparsebit.bits"] = bits_of(model);
-  return to_onnx(model.module(), options);
+  onnx::ModelProto proto = to_onnx(model.module(), options);
+  const bool as_operators = options.quantized.form == QuantizedOnnxOptions::Form::Operators;
+  if (as_operators && use_integer_operators(*proto.mutable_graph())) {
+    onnx::OperatorSetIdProto& import = *proto.add_opset_import();
+    import.set_domain("com.microsoft");
+    import.set_version(1);
+  }
+  return proto;
 }
 
 void export_onnx(const quant::QuantModel& model, const std::filesystem::path& path,

@@ -2,6 +2,7 @@
 
 #include "core/temp_dir.h"
 #include "export/export_case.h"
+#include "support/ort.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/yaml.h"
@@ -22,6 +23,7 @@ namespace {
 
 using quant::Backend;
 using quant::QuantModel;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
@@ -225,6 +227,36 @@ TEST(QuantizedOnnx, BitsAreSaid) {
   }
   EXPECT_GT(pairs, 8);
   EXPECT_THAT(plain.metadata_props(1).value(), HasSubstr("\"stem.weight\":4"));
+}
+
+/// What ONNX Runtime makes of pairs, and what we write instead of them, are the same kernels.
+TEST(QuantizedOnnx, IntegerOperatorsComputeWhatFusedPairsDo) {
+  const QuantModel model = calibrated_net(config_for(Backend::OnnxRuntime));
+  const sparsebit::test::TempDir dir;
+  export_onnx(model, dir / "pairs.onnx", {.opset = 17});
+  export_onnx(model, dir / "operators.onnx",
+              {.opset = 17, .quantized = {.form = QuantizedOnnxOptions::Form::Operators}});
+  std::vector<std::string> types;
+  const onnx::ModelProto operators = io::load_onnx(dir / "operators.onnx");
+  for (const onnx::NodeProto& node : operators.graph().node()) types.push_back(node.op_type());
+  EXPECT_THAT(types, ElementsAre("QuantizeLinear", "QLinearConv", "QLinearConv", "QLinearAdd",
+                                 "MaxPool", "QLinearConv", "QLinearConcat",
+                                 "QLinearGlobalAveragePool", "Flatten", "QGemm"));
+  const auto results = sparsebit::test::run_onnxruntime(
+      {{.model = dir / "pairs.onnx", .inputs = {{"x", samples()}}, .optimize = "all"},
+       {.model = dir / "operators.onnx", .inputs = {{"x", samples()}}}});
+  for (const auto& result : results) ASSERT_EQ(result.error, "");
+  EXPECT_TRUE(at::equal(results[0].outputs[0], results[1].outputs[0]));
+}
+
+TEST(QuantizedOnnx, IntegersOfOtherWidthsKeepTheirPairs) {
+  const QuantModel model =
+      calibrated_net(virtual_config("{QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 4}}",
+                                    "{QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}"));
+  const OnnxExportOptions pairs{.opset = 21};
+  OnnxExportOptions operators = pairs;
+  operators.quantized.form = QuantizedOnnxOptions::Form::Operators;
+  EXPECT_EQ(outline(to_onnx(model, operators)), outline(to_onnx(model, pairs)));
 }
 
 TEST(QuantizedOnnx, WithoutScalesThereIsNoFile) {

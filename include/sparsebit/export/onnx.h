@@ -18,6 +18,11 @@ inline constexpr int64_t kNewestOpset = 21;
 
 /// How quantizers of a graph are written, see to_onnx(const quant::QuantModel&).
 struct QuantizedOnnxOptions {
+  enum class Form {
+    Pairs,     ///< QuantizeLinear and DequantizeLinear around float operators (QDQ)
+    Operators  ///< QLinearConv and the like, some of which only ONNX Runtime has (QOperator)
+  };
+  Form form = Form::Pairs;
   /// An attribute `bits` at each pair, which ONNX Runtime refuses to read.
   bool bits_attribute = false;
 };

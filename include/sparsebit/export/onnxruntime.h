@@ -30,8 +30,9 @@ struct OrtSession {
 /// ONNX Runtime in a process of its own: it judges files, and nothing of ours links it.
 ///
 /// It is the package `onnxruntime-node` in a folder (scripts/install_onnxruntime.sh FOLDER), or
-/// Python's package `onnxruntime`. SPARSEBIT_ONNXRUNTIME names the folder or the Python interpreter;
-/// without it, the folder `onnxruntime` beside that of the program is tried, then `python3`.
+/// Python's package `onnxruntime`. SPARSEBIT_ONNXRUNTIME names the folder or the Python
+/// interpreter; without it, the folder `onnxruntime` beside that of the program is tried, then
+/// `python3`.
 class OnnxRuntime {
  public:
   /// Throws Unsupported, saying how to install it, when it is not there.

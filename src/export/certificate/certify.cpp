@@ -79,7 +79,8 @@ std::string processor() {
   bool vnni = false;
   while (std::getline(info, line) && !line.empty()) {
     const size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) model = line.substr(colon + 2);
+    if (line.starts_with("model name") && colon != std::string::npos)
+      model = line.substr(colon + 2);
     if (line.starts_with("flags")) vnni = line.find("vnni") != std::string::npos;
   }
   return model + (vnni ? ", with VNNI" : ", without VNNI");
@@ -89,7 +90,7 @@ std::string processor() {
 struct Way {
   std::string name;
   Run run;
-  double most_steps;  // 0: not judged
+  std::optional<double> limit;  // nothing: not judged
   std::vector<DifferenceMeter> meters = {};
 };
 
@@ -99,11 +100,8 @@ class Certifier {
     onnx::ModelProto model = io::load_onnx(options.file);
     outputs_ = outputs_of(model);
     read_again_ = frontends::import_onnx(
-        std::move(model),
-        {.name = options.file.string(), .folder = options.file.parent_path()});
+        std::move(model), {.name = options.file.string(), .folder = options.file.parent_path()});
     read_again_->eval();
-    result_.most_steps = options.most_steps;
-    result_.most_steps_optimized = options.most_steps_optimized;
     result_.processor = processor();
     const Run again = [this](const Tensors& inputs) { return run_here(*read_again_, inputs); };
     if (options.simulation) {
@@ -149,16 +147,18 @@ class Certifier {
     result_.onnxruntime = runtime_->version();
     add_session(off, options_.file, {.optimize = "disable"}, options_.most_steps);
     quantized_ = add_session(on, options_.file, {}, options_.most_steps_optimized);
-    if (!options_.original.empty()) original_ = add_session("float model", options_.original, {}, 0);
+    optimized_ = ways_.size() - 1;
+    if (!options_.original.empty())
+      original_ = add_session("float model", options_.original, {}, std::nullopt);
   }
 
   OrtSession add_session(const std::string& way, const std::filesystem::path& file,
-                         const OrtOptions& how, double most_steps) {
+                         const OrtOptions& how, std::optional<double> limit) {
     const OrtSession session = runtime_->load(file, how);
     const Run run = [this, session](const Tensors& inputs) {
       return runtime_->run(session, by_name(session, inputs));
     };
-    ways_.push_back({way, run, most_steps});
+    ways_.push_back({way, run, limit});
     return session;
   }
 
@@ -176,24 +176,28 @@ class Certifier {
   }
 
   void finish() {
-    std::vector<Comparison> compared;
-    for (const Way& way : ways_) {
-      Comparison comparison{.way = way.name};
-      for (size_t i = 0; i < way.meters.size(); ++i) {
-        comparison.outputs.push_back(way.meters[i].result(outputs_[i].name, outputs_[i].scale));
-        const bool fine = way.most_steps == 0 || comparison.outputs[i].of_most <= way.most_steps;
-        comparison.passed = comparison.passed && fine;
-      }
-      if (way.most_steps > 0) {
-        compared.push_back(std::move(comparison));
-      } else {
-        result_.original = std::move(comparison);
-      }
-    }
-    result_.comparisons.insert(result_.comparisons.begin(), compared.begin(), compared.end());
+    if (original_ && !options_.most_steps_optimized)
+      ways_[optimized_].limit = most_steps_of(compared(ways_.back()));
+    std::vector<Comparison> comparisons;
+    for (const Way& way : ways_) comparisons.push_back(compared(way));
+    result_.comparisons.insert(result_.comparisons.begin(), comparisons.begin(), comparisons.end());
     result_.sha256["file"] = sha256_of_file(options_.file);
     result_.sha256["data"] = data_.hex();
     measure_speed();
+  }
+
+  Comparison compared(const Way& way) const {
+    Comparison comparison{.way = way.name, .limit = way.limit};
+    for (size_t i = 0; i < way.meters.size(); ++i)
+      comparison.outputs.push_back(way.meters[i].result(outputs_[i].name, outputs_[i].scale));
+    comparison.passed = !way.limit || most_steps_of(comparison) <= *way.limit;
+    return comparison;
+  }
+
+  static double most_steps_of(const Comparison& comparison) {
+    double most = 0;
+    for (const OutputDifference& output : comparison.outputs) most = std::max(most, output.of_most);
+    return most;
   }
 
   void measure_speed() {
@@ -214,7 +218,8 @@ class Certifier {
   std::unique_ptr<OnnxRuntime> runtime_;
   std::optional<OrtSession> quantized_, original_;
   Run expected_;
-  std::vector<Way> ways_;
+  std::vector<Way> ways_;  // the float model is the last
+  size_t optimized_ = 0;   // the one with optimizations
   Tensors first_;
   Sha256 data_;
   Certificate result_;

@@ -18,16 +18,15 @@ namespace {
 using nlohmann::json;
 
 /// Types that libtorch and ONNX Runtime both have, by the name the latter gives them.
-constexpr std::array<std::pair<const char*, at::ScalarType>, 9> kTypes = {
-    {{"float32", at::kFloat},
-     {"float64", at::kDouble},
-     {"float16", at::kHalf},
-     {"int8", at::kChar},
-     {"int16", at::kShort},
-     {"int32", at::kInt},
-     {"int64", at::kLong},
-     {"uint8", at::kByte},
-     {"bool", at::kBool}}};
+constexpr std::array<std::pair<const char*, at::ScalarType>, 9> kTypes = {{{"float32", at::kFloat},
+                                                                           {"float64", at::kDouble},
+                                                                           {"float16", at::kHalf},
+                                                                           {"int8", at::kChar},
+                                                                           {"int16", at::kShort},
+                                                                           {"int32", at::kInt},
+                                                                           {"int64", at::kLong},
+                                                                           {"uint8", at::kByte},
+                                                                           {"bool", at::kBool}}};
 
 json describe(const std::string& name, const at::Tensor& tensor) {
   for (const auto& [type, dtype] : kTypes) {
@@ -73,8 +72,7 @@ std::unique_ptr<ChildProcess> start_node(const std::filesystem::path& folder) {
 }
 
 std::unique_ptr<ChildProcess> start_python(const std::string& interpreter) {
-  return std::make_unique<ChildProcess>(
-      std::vector<std::string>{interpreter, "-c", kPythonRunner});
+  return std::make_unique<ChildProcess>(std::vector<std::string>{interpreter, "-c", kPythonRunner});
 }
 
 std::filesystem::path folder_beside_program() {
@@ -98,10 +96,11 @@ OnnxRuntime::OnnxRuntime() {
     process_ = start();
     version_ = json::parse(process_->receive_line()).at("version").get<std::string>();
   } catch (const Error& e) {
-    throw Error(ErrorKind::Unsupported,
-                c10::str("ONNX Runtime is not there (", e.what(), "): `pip install onnxruntime` and ",
-                         "set SPARSEBIT_ONNXRUNTIME to that Python, or ",
-                         "`scripts/install_onnxruntime.sh FOLDER` and set it to FOLDER"));
+    throw Error(
+        ErrorKind::Unsupported,
+        c10::str("ONNX Runtime is not there (", e.what(), "): `pip install onnxruntime` and ",
+                 "set SPARSEBIT_ONNXRUNTIME to that Python, or ",
+                 "`scripts/install_onnxruntime.sh FOLDER` and set it to FOLDER"));
   }
 }
 
