@@ -17,12 +17,17 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <optional>
 
 namespace sparsebit::cli {
 namespace {
+
+/// Samples at a time: four ways to compute them hold memory.
+constexpr int64_t kBatch = 4;
 
 bool is_onnx_file(const std::string& model) {
   return std::filesystem::is_regular_file(model) && file_kind(model).format == ModelFormat::Onnx;
@@ -83,6 +88,7 @@ std::string certificate_file(const std::string& file, const CertificationOptions
 exports::Certificate certify_file(const std::string& file, const std::string& original,
                                   quant::QuantModel* simulation, const PreparedData& data,
                                   const CertificationOptions& options) {
+  malloc_trim(0);  // what main() keeps for the next tensor is for another process now
   const OriginalAsOnnx as_onnx(original, data, options.common.seed);
   const int64_t count = options.samples > 0 ? std::min(options.samples, data.size()) : data.size();
   Progress progress("certifying", count, shown_progress(options.common, options.json));
@@ -95,7 +101,7 @@ exports::Certificate certify_file(const std::string& file, const std::string& or
   int64_t start = 0;
   exports::Certificate certificate =
       exports::certify(asked, [&](int64_t fixed) -> std::vector<at::Tensor> {
-        const int64_t step = fixed > 0 ? fixed : std::min(data.step(0), count - start);
+        const int64_t step = fixed > 0 ? fixed : std::min(kBatch, count - start);
         if (step == 0 || start + step > count) return {};
         const at::Tensor inputs = data.batch(start, step).inputs;
         start += inputs.size(0);

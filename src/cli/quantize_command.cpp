@@ -242,6 +242,11 @@ void add_quantize_command(CLI::App& app, std::ostream& out) {
                 "Fail where patterns match nothing, operators are unknown or layers stay float");
   cmd->add_flag("--extra-info", options->extra_info,
                 "Write `bits` as an attribute of each pair, which ONNX Runtime refuses to read");
+  cmd->add_option("--format", options->format,
+                  "Form of the ONNX file: qdq, pairs around float operators; or qoperator, integer "
+                  "operators, some of which only ONNX Runtime has")
+      ->check(CLI::IsMember({"qdq", "qoperator"}))
+      ->capture_default_str();
   cmd->add_flag(
       "--certify", options->certify,
       "Compare simulation, file and ONNX Runtime with up to 32 of the samples, and measure "

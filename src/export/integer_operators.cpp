@@ -18,7 +18,7 @@ constexpr const char* kMicrosoft = "com.microsoft";
 enum class Inputs {
   TensorsThenResult,  ///< all tensors, then scale and zero point of the result
   ConvLike,           ///< the same, then the bias as integers
-  GemmLike,           ///< tensors, bias as integers, then scale and zero point if there is a result's
+  GemmLike,  ///< tensors, bias as integers, then scale and zero point if there is a result's
   ResultThenTensors,  ///< scale and zero point of the result, then all tensors
   Copied              ///< integers alone, where they have one scale on both sides
 };
@@ -37,7 +37,8 @@ const std::map<std::string, Form>& forms() {
         {"MatMul", {"QLinearMatMul", "", Inputs::TensorsThenResult}},
         {"Gemm", {"QGemm", kMicrosoft, Inputs::GemmLike}},
         {"Concat", {"QLinearConcat", kMicrosoft, Inputs::ResultThenTensors}}};
-    for (const char* name : {"Add", "Mul", "AveragePool", "GlobalAveragePool", "LeakyRelu", "Sigmoid"})
+    for (const char* name :
+         {"Add", "Mul", "AveragePool", "GlobalAveragePool", "LeakyRelu", "Sigmoid"})
       f[name] = {std::string("QLinear") + name, kMicrosoft, Inputs::TensorsThenResult};
     for (const char* name : {"MaxPool", "Resize", "Reshape", "Flatten", "Transpose", "Squeeze",
                              "Unsqueeze", "Expand", "Slice", "Split", "Gather"})
@@ -126,8 +127,8 @@ class Rewriting {
     std::vector<const NodeProto*> results;
     for (const std::string& output : node.output()) {
       const NodeProto* result = quantizer_of(output);
-      const bool same = result && result->input(1) == input->input(1) &&
-                        result->input(2) == input->input(2);
+      const bool same =
+          result && result->input(1) == input->input(1) && result->input(2) == input->input(2);
       if (!same) return;
       results.push_back(result);
     }
@@ -159,8 +160,9 @@ class Rewriting {
     const bool has_zero = pair.input_size() == 3;  // biases have none
     const auto type = types_.find(pair.input(has_zero ? 2 : 0));
     const int32_t wanted = has_zero ? onnx::TensorProto::INT8 : onnx::TensorProto::INT32;
-    const bool fits = type != types_.end() &&
-                      (type->second == wanted || (has_zero && type->second == onnx::TensorProto::UINT8));
+    const bool fits =
+        type != types_.end() &&
+        (type->second == wanted || (has_zero && type->second == onnx::TensorProto::UINT8));
     if (!fits) return false;
     for (const onnx::AttributeProto& attribute : pair.attribute()) {
       if (attribute.name() == "block_size" && attribute.i() > 0) return false;

@@ -4,9 +4,9 @@
 
 namespace sparsebit::exports {
 
-/// Replaces operators between DequantizeLinear and QuantizeLinear by their integer forms: QLinearConv
-/// and QLinearMatMul of ONNX, and those that only ONNX Runtime has (domain com.microsoft). What has
-/// no such form keeps its pairs.
+/// Replaces operators between DequantizeLinear and QuantizeLinear by their integer forms:
+/// QLinearConv and QLinearMatMul of ONNX, and those that only ONNX Runtime has (domain
+/// com.microsoft). What has no such form keeps its pairs.
 ///
 ///     c = Conv(DequantizeLinear(x), DequantizeLinear(w))      q = QLinearConv(x, w, ...)
 ///     q = QuantizeLinear(c)                              =>

@@ -87,6 +87,8 @@ DatasetPtr open_array_archive(const fs::path& file) {
   NamedTensors arrays;
   for (const auto& [name, bytes] : read_zip(file)) {
     const std::string array = name.ends_with(".npy") ? name.substr(0, name.size() - 4) : name;
+    SPARSEBIT_CHECK(!arrays.contains(array), InvalidArgument, file.string(),
+                    ": there are two arrays called '", array, "' in it");
     arrays.insert(array, parse_npy(bytes, file.string() + "/" + name));
   }
   const at::Tensor* samples = find_any(arrays, {"x", "data", "images"});

@@ -62,14 +62,18 @@ class Profiler {
     if (expected != values_.end()) note(node, value, expected->second);
   }
 
-  /// Values are kept until the run is over, as the model is run once.
   void compare_alone(const Node& node, const fx::Value& value) {
     values_.insert_or_assign(&node, value);
-    if (!is_layer(node)) return;
-    fx::NodeCall call;
-    std::tie(call.args, call.kwargs) =
-        node.map_arguments([&](Node& input) { return quantized(input); });
-    note(node, fx::Interpreter(model_.module()).run_node(node, call), value);
+    readers_[&node] = node.users().size();
+    if (is_layer(node)) {
+      fx::NodeCall call;
+      std::tie(call.args, call.kwargs) =
+          node.map_arguments([&](Node& input) { return quantized(input); });
+      note(node, fx::Interpreter(model_.module()).run_node(node, call), value);
+    }
+    for (const Node* input : node.inputs()) {
+      if (--readers_.at(input) == 0) values_.erase(input);  // memory is for those still to come
+    }
   }
 
   /// What a node would give if it was a quantizer that is switched on.
@@ -93,6 +97,7 @@ class Profiler {
   std::map<std::string, Quantizer*> quantizers_;  // by node
   std::set<std::string> layers_;                  // nodes that read something quantized
   std::unordered_map<const Node*, fx::Value> values_;
+  std::unordered_map<const Node*, size_t> readers_;  // that have not read it yet
   std::vector<LayerError> errors_;
 };
 
