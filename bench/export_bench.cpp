@@ -76,11 +76,12 @@ void measure(const std::string& name) {
   exports::export_onnx(*traced, original.path(), {.opset = 17});
   exports::export_onnx(model, file.path(), {.opset = 17});
   int64_t next = kCalibration;
-  const exports::Certificate certificate = exports::certify(
-      {.file = file.path(), .original = original.path(), .simulation = &model},
-      [&](int64_t) -> std::vector<at::Tensor> {
-        return next < kCalibration + kCompared ? sample(example, next++) : std::vector<at::Tensor>();
-      });
+  const exports::Certificate certificate =
+      exports::certify({.file = file.path(), .original = original.path(), .simulation = &model},
+                       [&](int64_t) -> std::vector<at::Tensor> {
+                         return next < kCalibration + kCompared ? sample(example, next++)
+                                                                : std::vector<at::Tensor>();
+                       });
   const report::Coverage coverage = report::coverage_in_onnxruntime(model);
   double within = 1, steps = 0, steps_optimized = 0;
   for (const exports::Comparison& comparison : certificate.comparisons) {

@@ -12,6 +12,7 @@
 #include "sparsebit/fx/interpreter.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/InferenceMode.h>
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -73,8 +74,9 @@ class Classifier {
 
   at::Tensor first_output(const at::Tensor& batch) {
     if (runtime_) return runtime_->run(session_, {{session_.inputs.at(0), batch}}).at(0);
-    fx::Interpreter interpreter(module(), fx::RunMode::Inference);
-    const fx::Value result = interpreter.run({batch});
+    const c10::InferenceMode no_gradients;
+    const fx::Value result =
+        quantized_ ? quantized_->forward({batch}) : fx::Interpreter(*loaded_.module).run({batch});
     return (result.is_sequence() ? result.items().at(0) : result).tensor();
   }
 

@@ -2,6 +2,7 @@
 
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/fx/call.h"
+#include "sparsebit/fx/resolve.h"
 #include "sparsebit/fx/tracer.h"
 
 #include <ATen/ATen.h>
@@ -90,7 +91,25 @@ Value Interpreter::run_node(const Node& node, NodeCall& call) {
                       [&] { return describe_call(node, call); });
 }
 
+const Kernel* Interpreter::other_kernel(const Spelling* spelling) const {
+  if (!spelling) return nullptr;
+  const auto it = kernels_->find(spelling->op->name);
+  return it == kernels_->end() ? nullptr : &it->second;
+}
+
+Value Interpreter::run_other(const Node& node, const Spelling& spelling, const Kernel& kernel,
+                             const NodeCall& call) {
+  if (spelling.form) return kernel(bind_call(spelling, call.args, call.kwargs));
+  const Module& module = *module_.find(node.target());
+  return kernel(bind_module(module, spelling, module.bind(call.args, call.kwargs)));
+}
+
 Value Interpreter::dispatch(const Node& node, NodeCall& call) {
+  if (kernels_) {
+    const Spelling* spelling = find_spelling(node, module_);
+    if (const Kernel* other = other_kernel(spelling))
+      return run_other(node, *spelling, *other, call);
+  }
   switch (node.op()) {
     case Opcode::Placeholder:
       if (call.args.empty()) call.args = node.args();  // the default, if there is one

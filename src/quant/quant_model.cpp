@@ -16,6 +16,7 @@
 #include "sparsebit/fx/resolve.h"
 #include "sparsebit/fx/tracer.h"
 #include "sparsebit/passes/runner.h"
+#include "sparsebit/quant/runtime_arithmetic.h"
 
 #include <ATen/ATen.h>
 
@@ -234,7 +235,14 @@ void QuantModel::insert_weight_quantizer(const WeightPoint& point) {
 // --- life cycle --------------------------------------------------------------------------------
 
 fx::Value QuantModel::forward(const std::vector<fx::Value>& inputs) {
-  return calibration_ ? calibration_->show(inputs) : fx::Interpreter(*module_).run(inputs);
+  if (calibration_) return calibration_->show(inputs);
+  fx::Interpreter interpreter(*module_);
+  const bool simulates = std::any_of(points_.begin(), points_.end(), [](const QuantPoint& point) {
+    return point.is_feature() && point.quantizer->is_enabled();
+  });
+  if (simulates && config_.backend == Backend::OnnxRuntime)
+    interpreter.use_kernels(onnxruntime_kernels());
+  return interpreter.run(inputs);
 }
 
 void QuantModel::prepare_calibration(const PrepareOptions& options) {

@@ -1,8 +1,10 @@
 #include "cli/run_command.h"
 #include "core/temp_dir.h"
 
+#include "sparsebit/core/sha256.h"
 #include "sparsebit/export/quantized_file.h"
 #include "sparsebit/io/npy.h"
+#include "sparsebit/quant/spec/default_config.h"
 #include "sparsebit/quant/spec/qconfig.h"
 
 #include <ATen/ATen.h>
@@ -374,6 +376,72 @@ TEST_F(QuantizeToOnnx, StrictLeavesNoOpenEnds) {
   EXPECT_EQ(result.code, 1);
   EXPECT_THAT(result.err, HasSubstr("--strict, and there are open ends:\n  linear is float: its"));
   EXPECT_FALSE(std::filesystem::exists(path("n.onnx")));
+}
+
+TEST_F(QuantizeToOnnx, CertifiesWhatItWrote) {
+  const Result result = quantize_by_default("m.onnx", {"--certify"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("certificate: passed (24 samples"));
+  EXPECT_THAT(result.out, HasSubstr("times as fast"));
+  const auto certificate = nlohmann::json::parse(bytes_of("m.certificate.json"));
+  EXPECT_EQ(certificate["passed"], true);
+  EXPECT_EQ(certificate["sha256"]["config"],
+            sha256_of(quant::default_config(quant::Backend::OnnxRuntime)));
+}
+
+TEST_F(QuantizeToOnnx, ACertificateLater) {
+  ASSERT_EQ(quantize_by_default("m.onnx").code, 0);
+  ASSERT_EQ(quantize_by_default("m.quantized").code, 0);
+  const std::string file = path("m.onnx"), data = path("data.bin"), out = path("c.json"),
+                    simulation = path("m.quantized");
+  // How samples are prepared, the file knows.
+  const Result result = run_command({"certify", file.c_str(), "--data", data.c_str(), "--against",
+                                     "zoo:resnet20", "--simulation", simulation.c_str(),
+                                     "--certificate", out.c_str(), "--samples", "6", "-q"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("certificate: passed (6 samples; differences from the "
+                                    "simulation"));
+  EXPECT_THAT(result.out, HasSubstr("wrote " + out));
+  EXPECT_THAT(result.out, HasSubstr("float model"));
+}
+
+TEST_F(QuantizeToOnnx, BeyondTheLimitIsExitCodeOne) {
+  ASSERT_EQ(quantize_by_default("m.onnx").code, 0);
+  const std::string file = path("m.onnx"), data = path("data.bin");
+  const Result result = run_command(
+      {"certify", file.c_str(), "--data", data.c_str(), "--most-steps-optimized", "0.0001", "-q"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.out, HasSubstr("certificate: FAILED"));
+  EXPECT_THAT(result.err, HasSubstr("error: the certificate failed: ONNX Runtime, optimized: "));
+  EXPECT_THAT(result.err, HasSubstr("and 0.0001 are allowed"));
+}
+
+TEST_F(QuantizeToOnnx, WhatCannotBeCertified) {
+  const Result simulation = quantize_by_default("m.quantized", {"--certify"});
+  EXPECT_EQ(simulation.code, 1);
+  EXPECT_THAT(simulation.err, HasSubstr("--certify is for ONNX files: `-o FILE.onnx`"));
+  const std::string data = path("data.bin");
+  const Result other = run_command({"certify", data.c_str(), "--data", data.c_str()});
+  EXPECT_EQ(other.code, 1);
+  EXPECT_THAT(other.err, HasSubstr("it is no ONNX file, and only those are certified"));
+}
+
+TEST_F(QuantizeToOnnx, AccuracyInOnnxRuntime) {
+  ASSERT_EQ(quantize_by_default("m.onnx").code, 0);
+  const std::string file = path("m.onnx"), data = path("data.bin");
+  const Result result =
+      run_command({"eval", file.c_str(), "--data", data.c_str(), "--runtime", "onnxruntime", "-q"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("of 24 samples"));
+  const Result zoo = run_command({"eval", "zoo:resnet20", "--data", data.c_str(), "--preprocess",
+                                  "cifar10", "--runtime", "onnxruntime", "-q"});
+  EXPECT_EQ(zoo.code, 1);
+  EXPECT_THAT(zoo.err, HasSubstr("ONNX Runtime computes ONNX files only"));
+}
+
+TEST_F(QuantizeToOnnx, AsIntegerOperators) {
+  ASSERT_EQ(quantize_by_default("m.onnx", {"--format", "qoperator"}).code, 0);
+  EXPECT_NE(bytes_of("m.onnx").find("QLinearConv"), std::string::npos);
 }
 
 TEST_F(QuantizeToOnnx, APlatformThatIsNotTheConfigs) {

@@ -2,8 +2,11 @@
 
 #include "sparsebit/fx/executor.h"
 #include "sparsebit/fx/graph_module.h"
+#include "sparsebit/fx/ops/operator.h"
 
 #include <functional>
+#include <map>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -29,6 +32,9 @@ struct NodeHook {
   std::function<void(const Node&, Value&)> after;      ///< may replace the result
 };
 
+/// Other kernels for operators, by canonical name: for runs that imitate another library.
+using Kernels = std::map<std::string, Kernel, std::less<>>;
+
 /// Runs a graph node by node and frees every value after its last use.
 ///
 /// An error inside a node gains a line with the node's name, target and argument shapes.
@@ -39,6 +45,9 @@ class Interpreter : public Executor {
 
   /// Hooks run in the order in which they were added.
   void add_hook(NodeHook hook);
+
+  /// From now on these compute the operators they are for. They must outlive this object.
+  void use_kernels(const Kernels& kernels) { kernels_ = &kernels; }
 
   Value run(std::vector<Value> inputs) override;
 
@@ -55,11 +64,15 @@ class Interpreter : public Executor {
   void plan();
   Value run_steps(std::vector<Value> inputs);
   Value dispatch(const Node& node, NodeCall& call);
+  const Kernel* other_kernel(const Spelling* spelling) const;
+  Value run_other(const Node& node, const Spelling& spelling, const Kernel& kernel,
+                  const NodeCall& call);
   Value read_attribute(const Node& node);
 
   GraphModule& module_;
   RunMode mode_;
   std::vector<NodeHook> hooks_;
+  const Kernels* kernels_ = nullptr;
   std::vector<Step> steps_;
   std::unordered_map<const Node*, size_t> step_of_;
   size_t placeholder_count_ = 0;

@@ -9,9 +9,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::test::ort_test {
+namespace sparsebit::exports::test::onnxruntime_test {
 namespace {
 
+using sparsebit::test::OrtCase;
+using sparsebit::test::OrtResult;
+using sparsebit::test::run_onnxruntime;
+using sparsebit::test::TempDir;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -94,4 +98,4 @@ TEST(OnnxRuntime, ABadModelDoesNotStopTheOthers) {
 }
 
 }  // namespace
-}  // namespace sparsebit::test::ort_test
+}  // namespace sparsebit::exports::test::onnxruntime_test

@@ -1,0 +1,197 @@
+#include "sparsebit/export/certificate.h"
+
+#include "core/temp_dir.h"
+#include "export/certificate/difference_meter.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/sha256.h"
+#include "sparsebit/core/yaml.h"
+#include "sparsebit/export/quantized_onnx.h"
+#include "sparsebit/fx/interpreter.h"
+#include "sparsebit/fx/tracer.h"
+#include "sparsebit/nn/functional.h"
+#include "sparsebit/nn/layers.h"
+#include "sparsebit/quant/spec/default_config.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdlib>
+#include <limits>
+#include <optional>
+
+namespace sparsebit::exports::test::certificate_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+using testing::ThrowsMessage;
+
+// --- differences ------------------------------------------------------------------------------
+
+TEST(DifferenceMeter, CountsInSteps) {
+  DifferenceMeter meter;
+  const at::Tensor expected = at::arange(0, 1000).to(at::kFloat).reshape({1, 1000});
+  at::Tensor found = expected.clone();
+  found[0][10] += 30;  // the one in a thousand that may be anywhere
+  meter.add(expected, found);
+  const OutputDifference by_scale = meter.result("y", 10);
+  EXPECT_EQ(by_scale.largest, 3);
+  EXPECT_EQ(by_scale.of_most, 0);
+  EXPECT_DOUBLE_EQ(by_scale.within_step, 0.999);
+  EXPECT_NEAR(by_scale.relative, 30. / 999, 1e-9);
+  EXPECT_NEAR(meter.result("y", 0).step, 999. / 255, 1e-9);
+  found[0][11] += 20;
+  meter.add(expected, found);  // three of two thousand
+  EXPECT_NEAR(meter.result("y", 10).of_most, 2, 0.01);
+}
+
+TEST(DifferenceMeter, AnswersAreOfScores) {
+  DifferenceMeter meter;
+  meter.add(at::tensor({1., 2., 2., 1.}).view({2, 2}), at::tensor({1., 3., 1., 2.}).view({2, 2}));
+  EXPECT_EQ(meter.result("y", 1).answer, 0.5);
+  DifferenceMeter boxes;
+  boxes.add(at::zeros({1, 4, 4}), at::zeros({1, 4, 4}));
+  EXPECT_EQ(boxes.result("y", 1).answer, std::nullopt);
+}
+
+TEST(DifferenceMeter, NumbersThatAreNone) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float inf = std::numeric_limits<float>::infinity();
+  DifferenceMeter same;
+  same.add(at::tensor({nan, inf, 1.f}), at::tensor({nan, inf, 1.f}));
+  EXPECT_EQ(same.result("y", 1).largest, 0);
+  DifferenceMeter other;
+  other.add(at::tensor({1.f, 2.f}), at::tensor({nan, 2.f}));
+  EXPECT_EQ(other.result("y", 1).largest, inf);
+}
+
+TEST(DifferenceMeter, ShapesHaveToBeThoseExpected) {
+  DifferenceMeter meter;
+  EXPECT_THAT([&] { meter.add(at::zeros({2, 3}), at::zeros({3, 2})); },
+              ThrowsMessage<Error>(HasSubstr("it gives [3, 2], and [2, 3] is expected")));
+}
+
+// --- certificates -----------------------------------------------------------------------------
+
+class Net : public nn::Module {
+ public:
+  Net() : Module("Net", "x") {
+    add_module("stem", nn::Conv2d(3, 8, 3));
+    add_module("relu", nn::ReLU());
+    add_module("fc", nn::Linear(8 * 6 * 6, 5));
+  }
+  nn::Value forward(const nn::Args& in) override {
+    return call("fc", nn::flatten(call("relu", call("stem", in["x"])), 1));
+  }
+};
+
+class CertificateTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    at::manual_seed(1);
+    Net net;
+    const auto traced = fx::Tracer().trace(net);
+    traced->eval();
+    const auto config = quant::parse_qconfig(
+        parse_yaml(quant::default_config(quant::Backend::OnnxRuntime), "default"));
+    model_.emplace(*traced, config, std::vector<fx::Value>{x_.slice(0, 0, 1)});
+    model_->prepare_calibration();
+    model_->forward({x_});
+    model_->calc_qparams();
+    model_->set_quant({.weights = true, .features = true});
+    export_onnx(*model_, file_, {.opset = 17});
+    fx::record_shapes(*traced, {x_.slice(0, 0, 1)});
+    export_onnx(*traced, original_, {.opset = 17, .dynamic_axes = {{"x", {{0, "batch"}}}}});
+  }
+
+  /// All samples, two at a time.
+  NextBatch batches() {
+    return [this, start = int64_t{0}](int64_t) mutable -> std::vector<at::Tensor> {
+      if (start >= x_.size(0)) return {};
+      start += 2;
+      return {x_.slice(0, start - 2, start)};
+    };
+  }
+
+  const sparsebit::test::TempDir dir_;
+  const std::filesystem::path file_ = dir_ / "q.onnx", original_ = dir_ / "float.onnx";
+  const at::Tensor x_ = at::randn({6, 3, 8, 8}, at::detail::createCPUGenerator(3));
+  std::optional<quant::QuantModel> model_;
+};
+
+TEST_F(CertificateTest, AllWaysAreCompared) {
+  const Certificate certificate = certify(
+      {.file = file_, .original = original_, .simulation = &*model_, .rounds = 2}, batches());
+  EXPECT_TRUE(certificate.passed());
+  EXPECT_EQ(certificate.samples, 6);
+  EXPECT_EQ(certificate.expected, "simulation");
+  ASSERT_THAT(certificate.comparisons, SizeIs(4));
+  EXPECT_EQ(certificate.comparisons[0].way, "file, read again");
+  EXPECT_EQ(certificate.comparisons[0].outputs[0].largest, 0);
+  EXPECT_EQ(certificate.comparisons[1].way, "ONNX Runtime, not optimized");
+  EXPECT_EQ(certificate.comparisons[1].outputs[0].largest, 0);
+  EXPECT_EQ(certificate.comparisons[1].limit, 1);
+  EXPECT_EQ(certificate.comparisons[2].way, "ONNX Runtime, optimized");
+  EXPECT_EQ(certificate.comparisons[2].limit, certificate.comparisons[3].outputs[0].of_most);
+  EXPECT_EQ(certificate.comparisons[3].way, "float model");
+  EXPECT_GT(certificate.comparisons[3].outputs[0].largest, 0);
+  EXPECT_TRUE(certificate.comparisons[3].outputs[0].answer.has_value());
+  EXPECT_GT(certificate.speed->ratio(), 0);
+  EXPECT_EQ(certificate.sha256.at("file"), sha256_of_file(file_));
+  Sha256 data;
+  data.add(x_.data_ptr(), x_.nbytes());
+  EXPECT_EQ(certificate.sha256.at("data"), data.hex());
+}
+
+TEST_F(CertificateTest, AnotherFileFails) {
+  model_->layer("fc").weight_quantizer().set_qparams(
+      {at::full({5}, 0.5), at::zeros({5})});  // the file has other scales
+  const Certificate certificate =
+      certify({.file = file_, .simulation = &*model_, .rounds = 0}, batches());
+  EXPECT_FALSE(certificate.passed());
+  EXPECT_THAT(to_text(certificate), HasSubstr("certificate: FAILED"));
+  EXPECT_THAT(to_text(certificate), HasSubstr("too far"));
+}
+
+TEST_F(CertificateTest, WithoutOnnxRuntimeTheRestIsCertified) {
+  setenv("SPARSEBIT_ONNXRUNTIME", (dir_ / "nothing").c_str(), 1);
+  const Certificate certificate =
+      certify({.file = file_, .original = original_, .simulation = &*model_}, batches());
+  unsetenv("SPARSEBIT_ONNXRUNTIME");
+  EXPECT_TRUE(certificate.passed());
+  ASSERT_THAT(certificate.comparisons, SizeIs(3));
+  EXPECT_THAT(certificate.comparisons[1].missing, HasSubstr("ONNX Runtime is not there"));
+  EXPECT_EQ(certificate.speed, std::nullopt);
+  EXPECT_THAT(to_text(certificate), HasSubstr("not compared: ONNX Runtime is not there"));
+}
+
+TEST_F(CertificateTest, AsJson) {
+  const auto json = nlohmann::json::parse(
+      to_json(certify({.file = file_, .original = original_, .rounds = 1}, batches())));
+  EXPECT_EQ(json["passed"], true);
+  EXPECT_EQ(json["expected"], "file, read again");
+  EXPECT_EQ(json["comparisons"][0]["way"], "ONNX Runtime, not optimized");
+  EXPECT_EQ(json["comparisons"][0]["outputs"][0]["steps_largest"], 0);
+  EXPECT_GT(json["speed"]["ratio"], 0);
+  EXPECT_EQ(json["sha256"]["file"].get<std::string>().size(), 64u);
+}
+
+TEST_F(CertificateTest, NoSamples) {
+  EXPECT_THAT([&] { certify({.file = file_}, [](int64_t) { return std::vector<at::Tensor>(); }); },
+              ThrowsMessage<Error>("there are no samples to certify with"));
+}
+
+TEST_F(CertificateTest, IntegerOperatorsAreNotReadAgain) {
+  export_onnx(*model_, file_,
+              {.opset = 17, .quantized = {.form = QuantizedOnnxOptions::Form::Operators}});
+  const Certificate certificate =
+      certify({.file = file_, .original = original_, .simulation = &*model_, .rounds = 0}, batches());
+  EXPECT_THAT(certificate.comparisons[0].missing, HasSubstr("QGemm' is not known"));
+  EXPECT_THAT(certificate.comparisons[1].outputs, SizeIs(1));
+}
+
+}  // namespace
+}  // namespace sparsebit::exports::test::certificate_test
