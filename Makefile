@@ -6,7 +6,7 @@ SOURCES = $(shell git ls-files '*.cpp' '*.h')
 .PHONY: help bootstrap build demo test test-sweep asan fuzz bench accuracy install format check-format tidy docs clean
 
 help:
-	@echo "make demo    build, trace a model written in C++ and print it, then quantize a small network"
+	@echo "make demo    build, trace a model written in C++ and print it, then quantize and certify a small network"
 	@echo "make test    build everything and run all tests"
 	@echo "make test-sweep  import and export all of torchvision; writes docs/torchvision-sweep.md;"
 	@echo "                 an hour; RESUME=1 goes on where it was stopped, MODELS=\"NAME...\" redoes some"
@@ -35,6 +35,7 @@ demo: $(BUILD)/build.ninja
 	@echo
 	@echo '$$ $(BUILD)/bin/sparsebit inspect zoo:resnet20 --skip "layer[23]"'
 	@$(BUILD)/bin/sparsebit inspect zoo:resnet20 --skip 'layer[23]'
+	@scripts/install_onnxruntime.sh $(BUILD)/onnxruntime
 	@scripts/demo.sh $(BUILD)/bin/sparsebit
 
 test: build
@@ -64,8 +65,11 @@ bench: build
 	@$(BUILD)/bin/import_bench
 	@$(BUILD)/bin/passes_bench
 	@$(BUILD)/bin/ptq_bench
+	@scripts/install_onnxruntime.sh $(BUILD)/onnxruntime
+	@$(BUILD)/bin/export_bench
 
 accuracy: build
+	@scripts/install_onnxruntime.sh $(BUILD)/onnxruntime
 	@scripts/accuracy_table.py --sparsebit $(BUILD)/bin/sparsebit --work build/accuracy \
 	  --table docs/accuracy.md
 

@@ -46,8 +46,11 @@ TEST(ChildProcess, AnEndIsAnErrorWithItsLastWords) {
   EXPECT_EQ(shell.receive_line(), "first");
   EXPECT_THAT([&] { shell.receive_line(); },
               ThrowsMessage<Error>(HasSubstr("'sh' ended unexpectedly: no memory")));
-  EXPECT_THAT([&] { for (int i = 0; i < 100; ++i) shell.send(std::string(1 << 16, 'x')); },
-              ThrowsMessage<Error>(HasSubstr("'sh' ended unexpectedly")));
+  EXPECT_THAT(
+      [&] {
+        for (int i = 0; i < 100; ++i) shell.send(std::string(1 << 16, 'x'));
+      },
+      ThrowsMessage<Error>(HasSubstr("'sh' ended unexpectedly")));
 }
 
 TEST(ChildProcess, NoSuchProgram) {

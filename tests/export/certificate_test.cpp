@@ -21,6 +21,7 @@
 #include <cstdlib>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace sparsebit::exports::test::certificate_test {
 namespace {
@@ -70,8 +71,11 @@ TEST(DifferenceMeter, NumbersThatAreNone) {
 
 TEST(DifferenceMeter, ShapesHaveToBeThoseExpected) {
   DifferenceMeter meter;
-  EXPECT_THAT([&] { meter.add(at::zeros({2, 3}), at::zeros({3, 2})); },
-              ThrowsMessage<Error>(HasSubstr("it gives [3, 2], and [2, 3] is expected")));
+  EXPECT_THAT(
+      [&] {
+        meter.add(at::zeros({2, 3}), at::zeros({3, 2}));
+      },
+      ThrowsMessage<Error>(HasSubstr("it gives [3, 2], and [2, 3] is expected")));
 }
 
 // --- certificates -----------------------------------------------------------------------------
@@ -88,6 +92,19 @@ class Net : public nn::Module {
   }
 };
 
+class OneLayer : public nn::Module {
+ public:
+  explicit OneLayer(nn::ModulePtr layer) : Module("OneLayer", "x") {
+    add_module("layer", std::move(layer));
+  }
+  nn::Value forward(const nn::Args& in) override { return call("layer", in["x"]); }
+};
+
+quant::QConfig default_config() {
+  return quant::parse_qconfig(
+      parse_yaml(quant::default_config(quant::Backend::OnnxRuntime), "default"));
+}
+
 class CertificateTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -95,9 +112,7 @@ class CertificateTest : public testing::Test {
     Net net;
     const auto traced = fx::Tracer().trace(net);
     traced->eval();
-    const auto config = quant::parse_qconfig(
-        parse_yaml(quant::default_config(quant::Backend::OnnxRuntime), "default"));
-    model_.emplace(*traced, config, std::vector<fx::Value>{x_.slice(0, 0, 1)});
+    model_.emplace(*traced, default_config(), std::vector<fx::Value>{x_.slice(0, 0, 1)});
     model_->prepare_calibration();
     model_->forward({x_});
     model_->calc_qparams();
@@ -179,6 +194,35 @@ TEST_F(CertificateTest, AsJson) {
   EXPECT_EQ(json["sha256"]["file"].get<std::string>().size(), 64u);
 }
 
+/// Where two products are added in 16 bits, as on processors without VNNI, large weights must not
+/// overflow: with one input channel (grey images) as with several, and where each has its own.
+TEST_F(CertificateTest, ProductsDoNotOverflow) {
+  struct Layer {
+    int64_t channels, groups;
+  };
+  for (const auto& [channels, groups] : {Layer{1, 1}, Layer{4, 1}, Layer{4, 4}}) {
+    SCOPED_TRACE(std::to_string(channels) + " channels, groups " + std::to_string(groups));
+    const nn::ModulePtr layer = nn::Conv2d(channels, 4, 3, {{"groups", groups}});
+    const at::NoGradGuard no_gradients;
+    at::Tensor(*layer->find_tensor("weight")).fill_(0.5);
+    const at::Tensor x = at::rand({4, channels, 8, 8}, at::detail::createCPUGenerator(3)) + 2;
+    OneLayer network(layer);
+    quant::QuantModel model(network, default_config(), {x.slice(0, 0, 1)});
+    model.prepare_calibration();
+    model.forward({x});
+    model.calc_qparams();
+    model.set_quant({.weights = true, .features = true});
+    export_onnx(model, file_, {.opset = 17});
+    bool shown = false;
+    const Certificate certificate =
+        certify({.file = file_, .simulation = &model, .most_steps_optimized = 1.001},
+                [&](int64_t) -> std::vector<at::Tensor> {
+                  return std::exchange(shown, true) ? std::vector<at::Tensor>{} : std::vector{x};
+                });
+    EXPECT_TRUE(certificate.passed()) << to_text(certificate);
+  }
+}
+
 TEST_F(CertificateTest, NoSamples) {
   EXPECT_THAT([&] { certify({.file = file_}, [](int64_t) { return std::vector<at::Tensor>(); }); },
               ThrowsMessage<Error>("there are no samples to certify with"));
@@ -187,8 +231,8 @@ TEST_F(CertificateTest, NoSamples) {
 TEST_F(CertificateTest, IntegerOperatorsAreNotReadAgain) {
   export_onnx(*model_, file_,
               {.opset = 17, .quantized = {.form = QuantizedOnnxOptions::Form::Operators}});
-  const Certificate certificate =
-      certify({.file = file_, .original = original_, .simulation = &*model_, .rounds = 0}, batches());
+  const Certificate certificate = certify(
+      {.file = file_, .original = original_, .simulation = &*model_, .rounds = 0}, batches());
   EXPECT_THAT(certificate.comparisons[0].missing, HasSubstr("QGemm' is not known"));
   EXPECT_THAT(certificate.comparisons[1].outputs, SizeIs(1));
 }

@@ -65,13 +65,12 @@ TEST_P(RuntimeArithmetic, SameBitsAsOnnxRuntime) {
       << (found - result.outputs.front()).abs().max().item<double>();
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Steps, RuntimeArithmetic,
-    testing::Values(Case{"LayerNorm", [] { return trained_norm(197); }},
-                    Case{"Softmax", [] { return nn::Softmax(-1); }},
-                    Case{"SoftmaxOfFirstAxis", [] { return nn::Softmax(0); }},
-                    Case{"Gelu", [] { return nn::GELU(); }}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Steps, RuntimeArithmetic,
+                         testing::Values(Case{"LayerNorm", [] { return trained_norm(197); }},
+                                         Case{"Softmax", [] { return nn::Softmax(-1); }},
+                                         Case{"SoftmaxOfFirstAxis", [] { return nn::Softmax(0); }},
+                                         Case{"Gelu", [] { return nn::GELU(); }}),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace sparsebit::exports::test::runtime_arithmetic_test

@@ -84,9 +84,11 @@ class ScaleFitting {
   }
 
  private:
-  /// A layer with one input channel for each output channel has a kernel of its own, with 32 bits.
+  /// A layer whose groups have one input channel each has a kernel of its own, with 32 bits.
   static bool sums_products(const fx::OperatorCall& call, const at::Tensor& weight) {
-    return call.op->name == "linear" || weight.size(1) > 1;
+    if (call.op->name == "linear" || weight.size(1) > 1) return true;
+    const fx::Value& groups = call.args["groups"];
+    return groups.is_int() && groups.to_int() == 1;  // grey images
   }
 
   static at::Tensor wider(const at::Tensor& scale, const at::Tensor& least) {

@@ -44,12 +44,10 @@ inline __attribute__((always_inline)) float exp_of(float x, const std::array<flo
   return times_power(polynomial(factors, x), biased);
 }
 
-constexpr std::array<float, 7> kExp = {0x1.694000p-10f, 0x1.125edcp-7f, 0x1.555b5ap-5f,
-                                       0x1.555450p-3f,  0x1.fffff6p-2f, 1.f,
-                                       1.f};
-constexpr std::array<float, 7> kExpOfErf = {1.38319808e-3f, 8.37550033e-3f, 4.16689515e-2f,
-                                            1.66664466e-1f, 4.99999851e-1f, 1.f,
-                                            1.f};
+constexpr std::array<float, 7> kExp = {
+    0x1.694000p-10f, 0x1.125edcp-7f, 0x1.555b5ap-5f, 0x1.555450p-3f, 0x1.fffff6p-2f, 1.f, 1.f};
+constexpr std::array<float, 7> kExpOfErf = {
+    1.38319808e-3f, 8.37550033e-3f, 4.16689515e-2f, 1.66664466e-1f, 4.99999851e-1f, 1.f, 1.f};
 constexpr std::array<float, 6> kErfNearZero = {-5.99104969e-4f, 4.99339588e-3f,  -2.67667342e-2f,
                                                1.12818025e-1f,  -3.76124859e-1f, 1.28379151e-1f};
 constexpr std::array<float, 7> kErfBeyond = {1.72948930e-5f,  -3.83208680e-4f, 3.88393435e-3f,
