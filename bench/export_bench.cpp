@@ -3,6 +3,7 @@
 //
 //   export_bench [MODEL...]
 
+#include "sparsebit/core/error.h"
 #include "sparsebit/core/random.h"
 #include "sparsebit/core/temp_file.h"
 #include "sparsebit/core/yaml.h"
@@ -32,9 +33,9 @@ std::vector<at::Tensor> sample(const zoo::Example& example, int64_t index) {
   std::vector<at::Tensor> inputs;
   for (const fx::Value& value : example.inputs) {
     const auto generator = random.fork(std::to_string(inputs.size())).generator();
-    inputs.push_back(value.tensor().is_floating_point()
-                         ? at::randn_like(value.tensor()).normal_(0, 1, generator)
-                         : value.tensor());
+    const at::Tensor numbers = at::empty_like(value.tensor());
+    inputs.push_back(numbers.is_floating_point() ? numbers.normal_(0, 1, generator)
+                                                 : numbers.random_(0, 2, generator));
   }
   return inputs;
 }
@@ -82,6 +83,7 @@ void measure(const std::string& name) {
                          return next < kCalibration + kCompared ? sample(example, next++)
                                                                 : std::vector<at::Tensor>();
                        });
+  SPARSEBIT_CHECK(certificate.speed, Unsupported, certificate.comparisons.back().missing);
   const report::Coverage coverage = report::coverage_in_onnxruntime(model);
   double within = 1, steps = 0, steps_optimized = 0;
   for (const exports::Comparison& comparison : certificate.comparisons) {

@@ -83,7 +83,7 @@ void add_calibration_options(CLI::App& command, CalibrationOptions& options) {
   command
       .add_option("--platform", options.platform,
                   "What runs the result: onnxruntime (the default), tensorrt or virtual")
-      ->check(not_empty);
+      ->check(CLI::IsMember({"onnxruntime", "tensorrt", "virtual"}));
   add_data_options(command, options.data);
   command.add_flag("--sequential", options.sequential,
                    "Find the ranges of a layer with all layers before it quantized");

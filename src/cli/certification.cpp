@@ -20,6 +20,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 
@@ -61,23 +62,29 @@ class OriginalAsOnnx {
 
 }  // namespace
 
-void add_certification_options(CLI::App& command, CertificationOptions& options) {
-  command
-      .add_option("--certificate", options.output,
-                  "JSON file for the certificate; beside the quantized file unless told")
-      ->check(not_empty);
-  command
-      .add_option("--most-steps", options.most_steps,
-                  "By how many steps 99.9 % of the outputs may differ in our interpreter and in "
-                  "ONNX Runtime without optimizations")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command
-      .add_option(
-          "--most-steps-optimized", options.most_steps_optimized,
-          "The same for ONNX Runtime with optimizations, whose kernels round differently; as "
-          "many as the float model unless told")
-      ->check(CLI::NonNegativeNumber);
+std::vector<CLI::Option*> add_certification_options(CLI::App& command,
+                                                    CertificationOptions& options) {
+  const auto number_from_zero = [](const std::string& text) -> std::string {
+    double number = -1;
+    const bool is_number = CLI::detail::lexical_cast(text, number) && std::isfinite(number);
+    return is_number && number >= 0 ? "" : "'" + text + "' is no number from 0 on";
+  };
+  return {
+      command
+          .add_option("--certificate", options.output,
+                      "JSON file for the certificate; beside the quantized file unless told")
+          ->check(not_empty),
+      command
+          .add_option("--most-steps", options.most_steps,
+                      "By how many steps 99.9 % of the outputs may differ in our interpreter and "
+                      "in ONNX Runtime without optimizations; 1 for files of the platform "
+                      "onnxruntime, as optimized for others")
+          ->check(number_from_zero),
+      command
+          .add_option("--most-steps-optimized", options.most_steps_optimized,
+                      "The same for ONNX Runtime with optimizations, whose kernels round "
+                      "differently; as many as the float model unless told")
+          ->check(number_from_zero)};
 }
 
 std::string certificate_file(const std::string& file, const CertificationOptions& options) {
@@ -116,18 +123,23 @@ exports::Certificate certify_file(const std::string& file, const std::string& or
 }
 
 void check_passed(const exports::Certificate& certificate) {
+  if (certificate.passed()) return;
+  const std::string failed = "the certificate failed: ";
   for (const exports::Comparison& comparison : certificate.comparisons) {
     if (comparison.passed) continue;
+    if (!comparison.missing.empty())
+      throw Error(ErrorKind::InvalidModel, failed + comparison.way + ": " + comparison.missing);
     const auto worst =
         std::max_element(comparison.outputs.begin(), comparison.outputs.end(),
                          [](const auto& a, const auto& b) { return a.of_most < b.of_most; });
-    throw Error(
-        ErrorKind::InvalidModel,
-        fmt::format("the certificate failed: {}: one in a thousand elements of '{}' is {:.3g} "
-                    "steps or more from the {}, and {:.3g} are allowed; see --most-steps",
-                    comparison.way, worst->output, worst->of_most, certificate.expected,
-                    *comparison.limit));
+    throw Error(ErrorKind::InvalidModel,
+                fmt::format("{}{}: one in a thousand elements of '{}' is {:.3g} steps or more from "
+                            "the {}, and {:.3g} are allowed (--most-steps, --most-steps-optimized)",
+                            failed, comparison.way, worst->output, worst->of_most,
+                            certificate.expected, *comparison.limit));
   }
+  throw Error(ErrorKind::InvalidModel,
+              failed + "nothing could be compared: " + certificate.comparisons.front().missing);
 }
 
 }  // namespace sparsebit::cli

@@ -7,25 +7,27 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace sparsebit::cli {
 
 /// What commands that certify a file let a user say.
 struct CertificationOptions {
   std::string output = {};  ///< of the certificate; empty: beside the quantized file
-  double most_steps = 1;
-  std::optional<double> most_steps_optimized = {};  ///< as exports::CertifyOptions
-  int64_t samples = 0;                              ///< 0 = all of the data
-  bool json = false;                                ///< progress would be in the way
+  std::optional<double> most_steps = {}, most_steps_optimized = {};  ///< as CertifyOptions
+  int64_t samples = 0;                                               ///< 0 = all of the data
+  bool json = false;  ///< progress would be in the way
   CommonOptions common = {};
 };
 
-/// Declares --certificate, --most-steps and --most-steps-optimized.
-void add_certification_options(CLI::App& command, CertificationOptions& options);
+/// Declares --certificate, --most-steps and --most-steps-optimized; returns them.
+std::vector<CLI::Option*> add_certification_options(CLI::App& command,
+                                                    CertificationOptions& options);
 
 /// The certificate's own file.
 std::string certificate_file(const std::string& file, const CertificationOptions& options);

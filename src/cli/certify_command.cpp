@@ -3,6 +3,7 @@
 #include "cli/file_kind.h"
 #include "cli/model_source.h"
 #include "cli/origin.h"
+#include "cli/output_files.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/export/quantized_file.h"
@@ -29,8 +30,13 @@ void certify(const CertifyOptions& options, std::ostream& out) {
                   options.file, ": it is no ONNX file, and only those are certified");
   const PreparedData data(options.data, asked.common.seed,
                           origin_of_model(options.file).preprocess);
+  check_output_files(
+      {certificate_file(options.file, asked)},
+      {options.file, options.original, options.simulation, options.data.data, options.data.labels});
   std::unique_ptr<quant::QuantModel> simulation;
   if (!options.simulation.empty()) {
+    SPARSEBIT_CHECK(exports::is_quantized_file(options.simulation), InvalidArgument,
+                    options.simulation, ": it is no simulation of 'sparsebit quantize'");
     simulation = exports::load_quantized(options.simulation);
     simulation->set_quant({.weights = true, .features = true});
   }

@@ -16,7 +16,7 @@ void add_config_command(CLI::App& app, std::ostream& out) {
       app.add_subcommand("config", "Show the settings a platform has unless you change them");
   cmd->add_option("--platform", *platform, "onnxruntime, tensorrt or virtual")
       ->capture_default_str()
-      ->check(not_empty);
+      ->check(CLI::IsMember({"onnxruntime", "tensorrt", "virtual"}));
   cmd->footer(
       "Example:\n"
       "  sparsebit config --platform onnxruntime > qconfig.yaml");

@@ -1,6 +1,7 @@
 #include "cli/calibration.h"
 #include "cli/certification.h"
 #include "cli/commands.h"
+#include "cli/output_files.h"
 
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
@@ -50,35 +51,47 @@ std::map<std::string, int64_t> kinds_of(const quant::QuantModel& model) {
   return kinds;
 }
 
+/// Reasons that name another node each time, without the name.
+std::string without_name(const std::string& reason) {
+  if (reason.starts_with("it runs as one with")) return "it runs as one with the step before";
+  if (reason.ends_with("' before it is float")) return "what is before it is float";
+  return reason.ends_with("' is used elsewhere, too") ? "its input is used elsewhere, too" : reason;
+}
+
 /// How many nodes read floats for which reason.
 std::map<std::string, int64_t> reasons_of(const quant::QuantModel& model) {
-  const std::string partner = "it runs as one with";  // which is another one each time
   std::map<std::string, int64_t> reasons;
-  for (const auto& [node, reason] : model.floats())
-    ++reasons[reason.starts_with(partner) ? partner + " the step before" : reason];
+  for (const auto& [node, reason] : model.floats()) ++reasons[without_name(reason)];
   return reasons;
 }
 
-/// Before anybody waits: a place where a file can be written, and none that is read.
-void check_output(const QuantizeOptions& options) {
+/// Before anybody waits.
+void check_options(const QuantizeOptions& options, const ChosenConfig& chosen) {
   const CalibrationOptions& asked = options.calibration;
-  std::error_code none;
-  for (const std::string& input : {asked.model, asked.config, asked.data.data, asked.data.labels}) {
-    if (input.empty()) continue;
-    SPARSEBIT_CHECK(!std::filesystem::equivalent(options.output, input, none), InvalidArgument,
-                    options.output, ": this is read, so it cannot be the output");
-  }
-  SPARSEBIT_CHECK(!options.certify || is_onnx(options.output), InvalidArgument,
+  const bool onnx = is_onnx(options.output), operators = options.format != "qdq";
+  SPARSEBIT_CHECK(onnx || !options.certify, InvalidArgument,
                   "--certify is for ONNX files: `-o FILE.onnx`");
-  const AtomicFile can_be_written(options.output);
+  SPARSEBIT_CHECK(onnx || (!operators && !options.extra_info), InvalidArgument,
+                  "--format and --extra-info are for ONNX files: `-o FILE.onnx`");
+  SPARSEBIT_CHECK(
+      !options.extra_info || (!options.certify && !operators), InvalidArgument,
+      "--extra-info goes neither with --certify nor with --format: ONNX Runtime refuses "
+      "such files");
+  SPARSEBIT_CHECK(!operators || chosen.config.backend == quant::Backend::OnnxRuntime,
+                  InvalidArgument, "--format qoperator is for onnxruntime, and the backend is ",
+                  to_string(chosen.config.backend));
+  check_output_files(
+      {options.output, options.decisions,
+       options.certify ? certificate_file(options.output, options.certification) : ""},
+      {asked.model, asked.config, asked.data.data, asked.data.labels});
 }
 
 /// What the end of the work tells about it.
 struct Summary {
   int64_t samples;
-  report::Coverage coverage;
-  std::vector<quant::LayerError> worst = {};  ///< signal to noise, in decibels
-  uintmax_t bytes_before = 0;                 ///< 0: the model was no file
+  std::optional<report::Coverage> coverage = {};  ///< for ONNX Runtime
+  std::vector<quant::LayerError> worst = {};      ///< signal to noise, in decibels
+  uintmax_t bytes_before = 0;                     ///< 0: the model was no file
   uintmax_t bytes = 0;
   std::optional<exports::Certificate> certificate = {};
 };
@@ -106,8 +119,9 @@ std::string as_json(const QuantizeOptions& options, const quant::QuantModel& mod
   json["bytes"] = summary.bytes;
   json["samples"] = summary.samples;
   json["quantizers"] = kinds_of(model);
-  json["coverage"] = {{"multiplications", summary.coverage.share_of_multiplications()},
-                      {"steps", summary.coverage.share_of_steps()}};
+  if (summary.coverage)
+    json["coverage"] = {{"multiplications", summary.coverage->share_of_multiplications()},
+                        {"steps", summary.coverage->share_of_steps()}};
   json["worst"] = nlohmann::ordered_json::array();
   for (const auto& [layer, decibels] : summary.worst)
     json["worst"].push_back({{"layer", layer}, {"sqnr", decibels}});
@@ -140,10 +154,12 @@ std::string as_text(const QuantizeOptions& options, const quant::QuantModel& mod
     text += fmt::format("  {:>5}  {}\n", count, kind);
   for (const auto& [reason, count] : reasons_of(model))
     text += fmt::format("  {:>5}  nodes stay float: {}\n", count, reason);
-  text += fmt::format(
-      "in ONNX Runtime with integers: {:.1f} % of multiplications, {:.1f} % of steps\n",
-      100 * summary.coverage.share_of_multiplications(), 100 * summary.coverage.share_of_steps());
-  text += islands(summary.coverage);
+  if (const auto& coverage = summary.coverage) {
+    text += fmt::format(
+        "in ONNX Runtime with integers: {:.1f} % of multiplications, {:.1f} % of steps\n",
+        100 * coverage->share_of_multiplications(), 100 * coverage->share_of_steps());
+    text += islands(*coverage);
+  }
   text += "layers that lose most (signal to noise)\n";
   for (const auto& [layer, decibels] : summary.worst)
     text += fmt::format("  {:>5.1f} dB  {}\n", decibels, layer);
@@ -159,14 +175,21 @@ std::string as_text(const QuantizeOptions& options, const quant::QuantModel& mod
 }
 
 /// With --strict whatever is not as asked ends the work before a file is written.
-void check_strictly(const quant::QuantModel& model, const report::Coverage& coverage) {
+void check_strictly(const quant::QuantModel& model,
+                    const std::optional<report::Coverage>& coverage) {
   std::string problems;
   for (const std::string& pattern : model.unused_patterns()) problems += "\n  " + pattern;
   for (const auto& [node, reason] : model.floats()) {
     if (reason == "nobody knows this operator") problems += "\n  " + node + ": " + reason;
   }
-  for (const report::StepCoverage* step : coverage.floats()) {
-    if (step->multiplications > 0) problems += "\n  " + step->node + " is float: " + step->reason;
+  if (coverage) {
+    for (const report::StepCoverage* step : coverage->floats()) {
+      if (step->multiplications > 0) problems += "\n  " + step->node + " is float: " + step->reason;
+    }
+  }
+  for (const quant::QuantPoint& point : model.points()) {
+    if (!coverage && point.quantizer->is_off_for_good())
+      problems += "\n  " + point.value + " is float: " + point.quantizer->why_off();
   }
   SPARSEBIT_CHECK(problems.empty(), InvalidArgument,
                   "--strict, and there are open ends:", problems);
@@ -192,11 +215,13 @@ std::string origin_of(const CalibrationOptions& asked, const PreparedData& data)
 void quantize(const QuantizeOptions& options, std::ostream& out) {
   const CalibrationOptions& asked = options.calibration;
   apply(asked.common);
-  check_output(options);
+  check_options(options, chosen_config(asked));
   const PreparedData data(asked.data, asked.common.seed);
   const auto model = calibrated_model(asked, data);
   model->set_quant({.weights = true, .features = true});
-  Summary summary{.samples = data.size(), .coverage = report::coverage_in_onnxruntime(*model)};
+  Summary summary{.samples = data.size()};
+  if (model->config().backend == quant::Backend::OnnxRuntime)
+    summary.coverage = report::coverage_in_onnxruntime(*model);
   if (options.strict) check_strictly(*model, summary.coverage);
   summary.worst = worst_layers(*model, data);
   if (is_onnx(options.output)) {
@@ -247,12 +272,17 @@ void add_quantize_command(CLI::App& app, std::ostream& out) {
                   "operators, some of which only ONNX Runtime has")
       ->check(CLI::IsMember({"qdq", "qoperator"}))
       ->capture_default_str();
-  cmd->add_flag(
-      "--certify", options->certify,
-      "Compare simulation, file and ONNX Runtime with up to 32 of the samples, and measure "
-      "the speed");
-  add_certification_options(*cmd, options->certification);
-  cmd->add_option("--opset", options->opset, "Opset of the ONNX file")->capture_default_str();
+  CLI::Option* certify =
+      cmd->add_flag("--certify", options->certify,
+                    "Compare simulation, file and ONNX Runtime with up to 32 of the samples, and "
+                    "measure the speed");
+  for (CLI::Option* option : add_certification_options(*cmd, options->certification))
+    option->needs(certify);
+  cmd->add_option("--opset", options->opset,
+                  fmt::format("Opset of the ONNX file, {} to {}", exports::kOldestOpset,
+                              exports::kNewestOpset))
+      ->check(whole_number_from(exports::kOldestOpset, exports::kNewestOpset))
+      ->capture_default_str();
   cmd->footer(
       "Example:\n"
       "  sparsebit quantize model.onnx --data images/ --preprocess imagenet --samples 256 "

@@ -46,6 +46,11 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command,
                   "cannot talk to '", name_, "': ", std::strerror(errno));
   socket_ = ends[0];
   errors_ = memfd_create("standard error", MFD_CLOEXEC);
+  if (errors_ < 0) {
+    ::close(ends[0]);
+    ::close(ends[1]);
+    throw Error(ErrorKind::Io, c10::str("cannot hear '", name_, "': ", std::strerror(errno)));
+  }
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], 0);
@@ -66,7 +71,8 @@ ChildProcess::~ChildProcess() {
   ::close(socket_);  // which ends it, unless it hangs
   ::close(errors_);
   ::kill(pid_, SIGTERM);
-  ::waitpid(pid_, nullptr, 0);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
 }
 
 void ChildProcess::send(const void* data, size_t size) {

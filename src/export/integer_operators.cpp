@@ -1,5 +1,6 @@
 #include "export/integer_operators.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -123,7 +124,7 @@ class Rewriting {
 
   void copy_integers(NodeProto& node) {
     const NodeProto* input = dequantizer_of(node.input(0));
-    if (!input) return;
+    if (!input || is_cubic(node)) return;
     std::vector<const NodeProto*> results;
     for (const std::string& output : node.output()) {
       const NodeProto* result = quantizer_of(output);
@@ -134,6 +135,12 @@ class Rewriting {
     }
     node.set_input(0, input->input(0));
     for (size_t i = 0; i < results.size(); ++i) take_output(node, static_cast<int>(i), *results[i]);
+  }
+
+  static bool is_cubic(const NodeProto& node) {
+    return std::any_of(node.attribute().begin(), node.attribute().end(), [](const auto& attribute) {
+      return attribute.name() == "mode" && attribute.s() == "cubic";
+    });
   }
 
   void take_output(NodeProto& node, int index, const NodeProto& quantizer) {
@@ -155,7 +162,8 @@ class Rewriting {
     return found && is_plain(*it->second.front()) ? it->second.front() : nullptr;
   }
 
-  /// Of 8 bits and without groups: integer operators know no others.
+  /// Of 8 bits, without groups, and per tensor unless it is a weight: integer operators know no
+  /// others.
   bool is_plain(const NodeProto& pair) const {
     const bool has_zero = pair.input_size() == 3;  // biases have none
     const auto type = types_.find(pair.input(has_zero ? 2 : 0));
@@ -166,6 +174,7 @@ class Rewriting {
     if (!fits) return false;
     for (const onnx::AttributeProto& attribute : pair.attribute()) {
       if (attribute.name() == "block_size" && attribute.i() > 0) return false;
+      if (attribute.name() == "axis" && !types_.contains(pair.input(0))) return false;
     }
     return true;
   }

@@ -104,7 +104,7 @@ Sym dequantized_by_rows(GraphWriter& w, const Quantized& weight) {
 
 }  // namespace
 
-IntegerType integer_type(const QuantSpec& spec, int64_t opset) {
+IntegerType integer_type(const QuantSpec& spec, int64_t opset, bool four_bit_types) {
   const bool is_signed = spec.qmin() < 0;
   const auto with_bits = [&](int bits, int32_t of_signed, int32_t of_unsigned) {
     const int64_t lowest = is_signed ? -(int64_t{1} << (bits - 1)) : 0;
@@ -112,7 +112,8 @@ IntegerType integer_type(const QuantSpec& spec, int64_t opset) {
     return IntegerType{is_signed ? of_signed : of_unsigned, exact};
   };
   const bool is_weight = spec.target == quant::Target::Weight;
-  if (is_weight && spec.bits <= 4 && opset >= kOpsetOfFourBits) return with_bits(4, kInt4, kUint4);
+  if (is_weight && spec.bits <= 4 && opset >= kOpsetOfFourBits && four_bit_types)
+    return with_bits(4, kInt4, kUint4);
   if (spec.target == quant::Target::Bias) return {TensorProto::INT32, true};
   if (spec.bits <= 8) return with_bits(8, TensorProto::INT8, TensorProto::UINT8);
   SPARSEBIT_CHECK(opset >= kOpsetOfFourBits, Unsupported, "integers of ", spec.bits,
@@ -182,7 +183,7 @@ Val Exporter::write_weight_quantizer(const Node& node, Quantizer& quantizer,
                                      const at::Tensor& weight) {
   const QuantSpec& spec = quantizer.spec();
   const quant::QParams found = quantizer.final_qparams();
-  const IntegerType type = integer_type(spec, writer_.opset());
+  const IntegerType type = integer_type(spec, writer_.opset(), options_.quantized.four_bit_types);
   return dequantized(writer_, {.scale = found.scale,
                                .zero_point = found.zero_point.to(at::kInt) - type.offset,
                                .type = type.type,
@@ -199,7 +200,7 @@ Val Exporter::write_feature_quantizer(const Node& node, const Quantizer& quantiz
   const quant::QParams found = quantizer.final_qparams();
   if (const std::optional<double> divisor = quantizer.squeezes_by())
     x = writer_.div(writer_.unary("Tanh", x), *divisor);
-  const IntegerType type = integer_type(spec, writer_.opset());
+  const IntegerType type = integer_type(spec, writer_.opset(), options_.quantized.four_bit_types);
   SPARSEBIT_CHECK(found.scale.dim() == 0 || writer_.opset() >= kOpsetOfAxes, Unsupported,
                   "scales per channel need opset ", kOpsetOfAxes, ", not ", writer_.opset());
   if (!type.is_exact) {  // the type would hold what the quantizer cuts off

@@ -37,7 +37,7 @@ struct IntegerType {
   bool is_exact;       ///< whether it holds no other integers
   int32_t offset = 0;  ///< what is stored is the integer less this
 };
-IntegerType integer_type(const quant::QuantSpec& spec, int64_t opset);
+IntegerType integer_type(const quant::QuantSpec& spec, int64_t opset, bool four_bit_types);
 
 /// DequantizeLinear of a constant.
 Sym dequantized(GraphWriter& w, Quantized weight);

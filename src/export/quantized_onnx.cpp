@@ -18,6 +18,16 @@ std::string bits_of(const quant::QuantModel& model) {
   return json.dump();
 }
 
+void import_microsoft(onnx::ModelProto& model) {
+  constexpr const char* kDomain = "com.microsoft";
+  for (const onnx::OperatorSetIdProto& import : model.opset_import()) {
+    if (import.domain() == kDomain) return;
+  }
+  onnx::OperatorSetIdProto& import = *model.add_opset_import();
+  import.set_domain(kDomain);
+  import.set_version(1);
+}
+
 /// An example is one sample, and the file takes any number of them.
 void open_batches(const fx::GraphModule& module, OnnxExportOptions& options) {
   for (const fx::Node* input : module.graph().placeholders()) {
@@ -38,13 +48,15 @@ onnx::ModelProto to_onnx(const quant::QuantModel& model, OnnxExportOptions optio
   if (model.fixed_batch() == 0) open_batches(model.module(), options);
   options.metadata["sparsebit.backend"] = to_string(model.config().backend);
   options.metadata["sparsebit.bits"] = bits_of(model);
-  onnx::ModelProto proto = to_onnx(model.module(), options);
+  // ONNX Runtime computes with 8 bits; a weight of 4 in a type of its own would be float to it.
+  if (model.config().backend == quant::Backend::OnnxRuntime)
+    options.quantized.four_bit_types = false;
   const bool as_operators = options.quantized.form == QuantizedOnnxOptions::Form::Operators;
-  if (as_operators && use_integer_operators(*proto.mutable_graph())) {
-    onnx::OperatorSetIdProto& import = *proto.add_opset_import();
-    import.set_domain("com.microsoft");
-    import.set_version(1);
-  }
+  constexpr int64_t kOldest = 13;  // scales per channel, and integers in pooling
+  SPARSEBIT_CHECK(!as_operators || options.opset >= kOldest, Unsupported,
+                  "integer operators need opset ", kOldest, ", not ", options.opset);
+  onnx::ModelProto proto = to_onnx(model.module(), options);
+  if (as_operators && use_integer_operators(*proto.mutable_graph())) import_microsoft(proto);
   return proto;
 }
 

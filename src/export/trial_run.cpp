@@ -84,7 +84,10 @@ class Trial {
                     [&](const Node* n) { return data_.contains(n); }))
       data_.insert(&node);
     if (is_carried(node)) return std::nullopt;
-    if (quantizer_at(module_, node)) return own(values_.at(node.inputs().front()));  // as large
+    if (quantizer_at(module_, node)) {  // as large
+      const auto input = values_.find(node.inputs().front());
+      return input == values_.end() ? std::nullopt : std::optional(own(input->second));
+    }
     const std::optional<fx::OperatorCall> call = fx::resolve(node, module_);
     const bool known = call && std::all_of(node.inputs().begin(), node.inputs().end(),
                                            [&](const Node* n) { return values_.contains(n); });

@@ -191,10 +191,14 @@ void QuantModel::insert_weight_quantizer(const WeightPoint& point) {
   const std::string owner = is_module ? layer.target() : "";
   const fx::Value& given = call.args[point.argument];
   const std::string tensor = is_module ? owner + "." + point.argument : given.node().target();
-  const std::string path = tensor + "_quantizer";
+  std::string path = tensor + "_quantizer";
   auto known = std::find_if(points_.begin(), points_.end(), [&](const QuantPoint& other) {
     return !other.is_feature() && other.value == tensor;
   });
+  if (point.target == Target::Bias && known != points_.end()) {
+    known = points_.end();  // its scale follows from what the layer reads, each time it is called
+    path += "_" + layer.name();
+  }
   if (known == points_.end()) {
     const QuantizerPtr quantizer = with_context(
         [&] {

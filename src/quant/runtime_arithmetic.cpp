@@ -36,7 +36,9 @@ void for_rows(int64_t rows, int64_t size, const Work& work) {
 Value layer_norm(const Args& a) {
   const at::Tensor x = a.tensor("input").contiguous();
   const auto weight = a.optional_tensor("weight"), bias = a.optional_tensor("bias");
-  if (!is_plain(x)) return usual("torch.layer_norm", a);
+  const bool plain = is_plain(x) && (!weight || !weight->defined() || is_plain(*weight)) &&
+                     (!bias || !bias->defined() || is_plain(*bias));
+  if (!plain) return usual("torch.layer_norm", a);
   int64_t size = 1;
   for (const int64_t length : a.ints("normalized_shape")) size *= length;
   const at::Tensor factors = weight && weight->defined() ? weight->contiguous() : at::ones({size});

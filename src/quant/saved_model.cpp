@@ -54,6 +54,7 @@ QuantSpec spec_from(const Json& json) {
 Json json_of(const TensorConfig& config) {
   return {{"quantizer", config.quantizer.type},
           {"pact_alpha", config.quantizer.pact_alpha},
+          {"avx2_safe", config.quantizer.avx2_safe},
           {"observer", config.observer.type},
           {"percentile_alpha", config.observer.percentile_alpha},
           {"ema_ratio", config.observer.ema_ratio},
@@ -70,6 +71,7 @@ TensorConfig config_from(const Json& json, const QuantSpec& spec) {
   config.quantizer.restricted = spec.restricted;
   config.quantizer.scale_bits = spec.scale_bits;
   config.quantizer.pact_alpha = json.at("pact_alpha").get<double>();
+  config.quantizer.avx2_safe = json.at("avx2_safe").get<bool>();
   config.observer.type = json.at("observer").get<std::string>();
   config.observer.percentile_alpha = json.at("percentile_alpha").get<double>();
   config.observer.ema_ratio = json.at("ema_ratio").get<double>();

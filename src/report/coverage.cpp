@@ -63,19 +63,19 @@ class Reader {
   }
 
   std::string reason_for_float(const Node& node, const fx::OperatorCall& call) const {
-    const auto& known = quant::onnxruntime_rules();
-    const quant::RuntimeRule* rule = known.rules.find(call.op->name);
-    if (!rule) {
-      const std::string* reason = known.floats.find(call.op->name);
-      return reason ? *reason : "ONNX Runtime has no integer kernel for '" + call.op->name + "'";
-    }
+    if (const std::string reason = quant::onnxruntime_refuses(call); !reason.empty()) return reason;
+    const quant::RuntimeRule* rule = quant::onnxruntime_rules().rules.find(call.op->name);
     if (rule->form == IntegerForm::Clipping) {
       return is_part_of_rounding(node, call) ? "" : "rounding behind it does not cut off the same";
     }
     std::vector<const Node*> operands;
     for (const std::string& name : rule->inputs) collect(call.args[name], operands);
     for (const Node* operand : operands) {
-      if (!quantizer_of(*operand)) return "its input '" + operand->name() + "' has no pair";
+      const Quantizer* pair = quantizer_of(*operand);
+      if (!pair) return "its input '" + operand->name() + "' has no pair";
+      if (pair->spec().bits > 8) return "its input '" + operand->name() + "' has more than 8 bits";
+      if (pair->spec().is_per_channel())
+        return "its input '" + operand->name() + "' has a scale for each channel";
     }
     if (operands.empty()) return "its inputs are constants";
     if (rule->form == IntegerForm::Layer) {
@@ -83,6 +83,10 @@ class Reader {
         const fx::Value& value = call.args[name];
         const bool fine = value.is_none() || (value.is_node() && quantizer_of(value.node()));
         if (!fine) return std::string("its ") + name + " is float";
+        if (value.is_none() || name != std::string("weight")) continue;
+        const quant::QuantSpec& spec = quantizer_of(value.node())->spec();
+        if (spec.group_size > 0) return "its weight has a scale for each group";
+        if (spec.bits > 8) return "its weight has more than 8 bits";
       }
     }
     return rule->needs_integer_result ? reason_of_results(node, *rule, operands) : "";
@@ -91,7 +95,7 @@ class Reader {
   /// All results have to go to pairs, with the scale of the inputs where numbers are only copied.
   std::string reason_of_results(const Node& node, const quant::RuntimeRule& rule,
                                 const std::vector<const Node*>& operands) const {
-    const bool copies = rule.form == IntegerForm::Passing || rule.form == IntegerForm::Joining;
+    const bool copies = rule.form == IntegerForm::Passing;
     for (const Node* user : node.users()) {
       const bool is_part = user->target() == "operator.getitem" && !node.tensor_info();
       if (is_part) {
@@ -147,11 +151,14 @@ class Reader {
 
   std::vector<int64_t> shape_of(const fx::Value& weight) const {
     if (weight.is_tensor()) return weight.tensor().sizes().vec();
-    const Node& node =
-        quantizer_of(weight.node()) ? *weight.node().inputs().front() : weight.node();
+    const bool is_quantizer =
+        weight.node().op() == fx::Opcode::CallModule &&
+        dynamic_cast<const Quantizer*>(module_.find(weight.node().target())) != nullptr;
+    const Node& node = is_quantizer ? *weight.node().inputs().front() : weight.node();
     const at::Tensor* tensor =
         node.op() == fx::Opcode::GetAttr ? module_.find_tensor(node.target()) : nullptr;
-    return tensor ? tensor->sizes().vec() : std::vector<int64_t>();
+    if (tensor) return tensor->sizes().vec();
+    return node.tensor_info() ? node.tensor_info()->shape : std::vector<int64_t>();
   }
 
   const fx::GraphModule& module_;

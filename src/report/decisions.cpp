@@ -42,9 +42,14 @@ bool is_step(const Node& node, const std::unordered_map<std::string, const Quant
 std::vector<Decision> decisions_of(const quant::QuantModel& model) {
   std::unordered_map<std::string, const QuantPoint*> by_node;
   std::unordered_map<std::string, std::vector<const QuantPoint*>> by_reader, by_value;
+  std::unordered_map<std::string, std::string> switched_off;  // why, by reader
   for (const QuantPoint& point : model.points()) {
     by_node[point.name] = &point;
-    if (point.quantizer->is_off_for_good()) continue;
+    if (point.quantizer->is_off_for_good()) {
+      for (const std::string& reader : point.consumers)
+        switched_off.emplace(reader, point.quantizer->why_off());
+      continue;
+    }
     for (const std::string& reader : point.consumers) by_reader[reader].push_back(&point);
     if (point.is_feature()) by_value[point.value].push_back(&point);
   }
@@ -56,11 +61,13 @@ std::vector<Decision> decisions_of(const quant::QuantModel& model) {
     const fx::Spelling* spelling = fx::find_spelling(node, model.module());
     Decision decision{.node = node.name(), .op = spelling ? spelling->op->name : ""};
     const auto reason = reasons.find(node.name());
+    for (const QuantPoint* point : by_reader[node.name()])
+      decision.integers.push_back(describe(*point, part_of(*point)));
     if (reason != reasons.end()) {
       decision.reason = reason->second;
+    } else if (const auto off = switched_off.find(node.name()); off != switched_off.end()) {
+      decision.reason = off->second;
     } else {
-      for (const QuantPoint* point : by_reader[node.name()])
-        decision.integers.push_back(describe(*point, part_of(*point)));
       for (const QuantPoint* point : by_value[node.name()])
         decision.integers.push_back(describe(*point, "result"));
     }
@@ -79,12 +86,9 @@ std::string to_text(const std::vector<Decision>& decisions) {
   }
   std::string text = fmt::format("{:<{}}  {:<{}}  decision\n", "step", of_node, "operator", of_op);
   for (const Decision& decision : decisions) {
-    std::string what = "float: " + decision.reason;
-    if (decision.is_quantized()) {
-      what.clear();
-      for (const IntegerTensor& tensor : decision.integers)
-        what += fmt::format("{}{} {}", what.empty() ? "" : "; ", tensor.part, tensor.kind);
-    }
+    std::string what = decision.reason.empty() ? "" : "float: " + decision.reason;
+    for (const IntegerTensor& tensor : decision.integers)
+      what += fmt::format("{}{} {}", what.empty() ? "" : "; ", tensor.part, tensor.kind);
     text += fmt::format("{:<{}}  {:<{}}  {}\n", decision.node, of_node, decision.op, of_op, what);
   }
   return text;
@@ -95,7 +99,7 @@ std::string to_json(const std::vector<Decision>& decisions) {
   for (const Decision& decision : decisions) {
     nlohmann::ordered_json entry = {{"node", decision.node}, {"operator", decision.op}};
     entry["decision"] = decision.is_quantized() ? "quantized" : "float";
-    if (!decision.is_quantized()) entry["reason"] = decision.reason;
+    if (!decision.reason.empty()) entry["reason"] = decision.reason;
     for (const IntegerTensor& tensor : decision.integers) {
       entry["integers"].push_back({{"part", tensor.part},
                                    {"value", tensor.value},

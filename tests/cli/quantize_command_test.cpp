@@ -426,6 +426,49 @@ TEST_F(QuantizeToOnnx, WhatCannotBeCertified) {
   EXPECT_THAT(other.err, HasSubstr("it is no ONNX file, and only those are certified"));
 }
 
+TEST_F(QuantizeToOnnx, NoOutputIsAnInputOrAnother) {
+  const std::string data = path("data.bin"), out = path("m.onnx");
+  const std::string before = bytes_of("data.bin");
+  for (const char* option : {"--decisions", "--certificate"}) {
+    const Result input = quantize_by_default("m.onnx", {"--certify", option, data.c_str()});
+    EXPECT_EQ(input.code, 1);
+    EXPECT_THAT(input.err, HasSubstr(data + ": this is read, so it cannot be the output"));
+    const Result twice = quantize_by_default("m.onnx", {"--certify", option, out.c_str()});
+    EXPECT_EQ(twice.code, 1);
+    EXPECT_THAT(twice.err, HasSubstr(out + ": two outputs cannot be one file"));
+  }
+  EXPECT_TRUE(bytes_of("data.bin") == before);
+  ASSERT_EQ(quantize_by_default("m.onnx").code, 0);
+  const Result itself =
+      run_command({"certify", out.c_str(), "--data", data.c_str(), "--certificate", out.c_str()});
+  EXPECT_EQ(itself.code, 1);
+  EXPECT_THAT(itself.err, HasSubstr("this is read, so it cannot be the output"));
+}
+
+TEST_F(QuantizeToOnnx, OptionsThatDoNotGoTogether) {
+  const auto error_of = [&](const char* out, std::vector<const char*> options) {
+    const Result result = quantize_by_default(out, std::move(options));
+    EXPECT_NE(result.code, 0);
+    return result.err;
+  };
+  EXPECT_THAT(error_of("m.onnx", {"--extra-info", "--certify"}), HasSubstr("--extra-info goes"));
+  EXPECT_THAT(error_of("m.quantized", {"--format", "qoperator"}), HasSubstr("are for ONNX files"));
+  EXPECT_THAT(error_of("m.onnx", {"--format", "qoperator", "--platform", "tensorrt"}),
+              HasSubstr("--format qoperator is for onnxruntime"));
+  EXPECT_THAT(error_of("m.onnx", {"--most-steps", "2"}), HasSubstr("--certify"));
+  EXPECT_THAT(error_of("m.onnx", {"--certify", "--most-steps", "nan"}),
+              HasSubstr("'nan' is no number from 0 on"));
+  EXPECT_THAT(error_of("m.onnx", {"--opset", "99"}), HasSubstr("99"));
+  EXPECT_FALSE(std::filesystem::exists(path("m.onnx")));
+}
+
+TEST_F(QuantizeToOnnx, OtherPlatformsAreCertifiedToo) {
+  const Result result =
+      quantize_by_default("m.onnx", {"--platform", "tensorrt", "--certify", "--strict"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, testing::Not(HasSubstr("in ONNX Runtime with integers")));
+}
+
 TEST_F(QuantizeToOnnx, AccuracyInOnnxRuntime) {
   ASSERT_EQ(quantize_by_default("m.onnx").code, 0);
   const std::string file = path("m.onnx"), data = path("data.bin");
@@ -449,9 +492,8 @@ TEST_F(QuantizeToOnnx, APlatformThatIsNotTheConfigs) {
   EXPECT_EQ(result.code, 1);
   EXPECT_THAT(result.err, HasSubstr("it is for the backend virtual, and --platform says tensorrt"));
   const Result unknown = quantize_by_default("m.onnx", {"--platform", "tpu"});
-  EXPECT_EQ(unknown.code, 1);
-  EXPECT_THAT(unknown.err, HasSubstr("there is no backend 'tpu'; there are virtual, onnxruntime "
-                                     "and tensorrt"));
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("tpu not in {onnxruntime,tensorrt,virtual}"));
 }
 
 TEST(ConfigCommand, ShowsWhatQuantizeDoesByDefault) {

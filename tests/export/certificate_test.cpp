@@ -67,6 +67,14 @@ TEST(DifferenceMeter, NumbersThatAreNone) {
   DifferenceMeter other;
   other.add(at::tensor({1.f, 2.f}), at::tensor({nan, 2.f}));
   EXPECT_EQ(other.result("y", 1).largest, inf);
+  EXPECT_EQ(other.result("y", 1).of_most, inf);
+  DifferenceMeter wide;  // one infinity does not make the others small
+  wide.add(at::tensor({-inf, 0.f, 255.f}), at::tensor({-inf, 0.f, 250.f}));
+  EXPECT_EQ(wide.result("y", 0).step, 1);
+  EXPECT_EQ(wide.result("y", 0).largest, 5);
+  DifferenceMeter constant;
+  constant.add(at::full({4}, 255.f), at::full({4}, 250.f));
+  EXPECT_EQ(constant.result("y", 0).largest, 5);
 }
 
 TEST(DifferenceMeter, ShapesHaveToBeThoseExpected) {
@@ -181,6 +189,25 @@ TEST_F(CertificateTest, WithoutOnnxRuntimeTheRestIsCertified) {
   EXPECT_THAT(certificate.comparisons[1].missing, HasSubstr("ONNX Runtime is not there"));
   EXPECT_EQ(certificate.speed, std::nullopt);
   EXPECT_THAT(to_text(certificate), HasSubstr("not compared: ONNX Runtime is not there"));
+}
+
+TEST_F(CertificateTest, WithNothingComparedNothingIsProved) {
+  setenv("SPARSEBIT_ONNXRUNTIME", "/bin/echo", 1);  // says something else
+  const Certificate certificate = certify({.file = file_}, batches());
+  unsetenv("SPARSEBIT_ONNXRUNTIME");
+  EXPECT_FALSE(certificate.passed());
+}
+
+TEST_F(CertificateTest, FloatFilesAreNone) {
+  EXPECT_THAT([&] { certify({.file = original_}, batches()); },
+              ThrowsMessage<Error>(HasSubstr("nothing in it is quantized")));
+}
+
+TEST_F(CertificateTest, AFileThatOnnxRuntimeRefuses) {
+  export_onnx(*model_, file_, {.opset = 17, .quantized = {.bits_attribute = true}});
+  const Certificate certificate = certify({.file = file_, .simulation = &*model_}, batches());
+  EXPECT_FALSE(certificate.passed());
+  EXPECT_THAT(certificate.comparisons[1].missing, HasSubstr("Unrecognized attribute: bits"));
 }
 
 TEST_F(CertificateTest, AsJson) {

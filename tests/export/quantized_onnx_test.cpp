@@ -16,6 +16,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <functional>
 #include <map>
 
 namespace sparsebit::exports::test::quantized_onnx_test {
@@ -115,11 +117,11 @@ pool_quantizer = DequantizeLinear(pool_quantizer/QuantizeLinear_output, relu_1_q
 b_weight_quantizer = DequantizeLinear(b.weight_quantized, b.weight_quantized.scale, b.weight_quantized.zero_point)
 b_bias_quantizer = DequantizeLinear(b.bias_quantized, b.bias_quantized.scale)
 b = Conv(pool_quantizer, b_weight_quantizer, b_bias_quantizer)
-b_quantizer/QuantizeLinear_output = QuantizeLinear(b, relu_1_quantizer.scale, relu_1_quantizer.zero_point)
-b_quantizer = DequantizeLinear(b_quantizer/QuantizeLinear_output, relu_1_quantizer.scale, relu_1_quantizer.zero_point)
+b_quantizer/QuantizeLinear_output = QuantizeLinear(b, b_quantizer.scale, b_quantizer.zero_point)
+b_quantizer = DequantizeLinear(b_quantizer/QuantizeLinear_output, b_quantizer.scale, b_quantizer.zero_point)
 cat = Concat(b_quantizer, pool_quantizer)
-cat_quantizer/QuantizeLinear_output = QuantizeLinear(cat, relu_1_quantizer.scale, relu_1_quantizer.zero_point)
-cat_quantizer = DequantizeLinear(cat_quantizer/QuantizeLinear_output, relu_1_quantizer.scale, relu_1_quantizer.zero_point)
+cat_quantizer/QuantizeLinear_output = QuantizeLinear(cat, cat_quantizer.scale, cat_quantizer.zero_point)
+cat_quantizer = DequantizeLinear(cat_quantizer/QuantizeLinear_output, cat_quantizer.scale, cat_quantizer.zero_point)
 adaptive_avg_pool2d = GlobalAveragePool(cat_quantizer)
 adaptive_avg_pool2d_quantizer/QuantizeLinear_output = QuantizeLinear(adaptive_avg_pool2d, adaptive_avg_pool2d_quantizer.scale, adaptive_avg_pool2d_quantizer.zero_point)
 adaptive_avg_pool2d_quantizer = DequantizeLinear(adaptive_avg_pool2d_quantizer/QuantizeLinear_output, adaptive_avg_pool2d_quantizer.scale, adaptive_avg_pool2d_quantizer.zero_point)
@@ -227,6 +229,71 @@ TEST(QuantizedOnnx, BitsAreSaid) {
   }
   EXPECT_GT(pairs, 8);
   EXPECT_THAT(plain.metadata_props(1).value(), HasSubstr("\"stem.weight\":4"));
+}
+
+// --- numbers against the float model ----------------------------------------------------------
+
+/// A model of three convolutions, put together by a function.
+class Convolutions : public nn::Module {
+ public:
+  using Forward = std::function<nn::Value(Convolutions&, const nn::Value&)>;
+  explicit Convolutions(Forward forward)
+      : Module("Convolutions", "x"), forward_(std::move(forward)) {
+    at::manual_seed(2);
+    for (const char* name : {"a", "b"}) add_module(name, nn::Conv2d(3, 3, 3, {{"padding", 1}}));
+    add_module("c", nn::Conv2d(6, 4, 1));
+  }
+  nn::Value forward(const nn::Args& in) override { return forward_(*this, in["x"]); }
+  nn::Value conv(const char* name, const nn::Value& x) { return call(name, x); }
+
+ private:
+  Forward forward_;
+};
+
+/// What a quantized model loses, in decibels; it has to agree with its file and ONNX Runtime.
+double signal_to_noise_of(Convolutions& network) {
+  QuantModel model = calibrated(network, config_for(Backend::OnnxRuntime));
+  const at::Tensor found = simulated(model);
+  expect_same(model, to_onnx(model), 1e-6);
+  model.set_quant({});
+  const at::Tensor expected = simulated(model);
+  return 10 *
+         std::log10((expected.square().sum() / (found - expected).square().sum()).item<double>());
+}
+
+TEST(QuantizedOnnx, WhatIsCutAtZeroDoesNotCutItsNeighbours) {
+  Convolutions network([](Convolutions& net, const nn::Value& x) {
+    return net.conv("c", nn::cat({nn::relu(net.conv("a", x)), net.conv("b", x)}, 1));
+  });
+  EXPECT_GT(signal_to_noise_of(network), 30);
+}
+
+TEST(QuantizedOnnx, BoundsWithoutZero) {
+  Convolutions network([](Convolutions& net, const nn::Value& x) {
+    const nn::Value cut = nn::call_function("torch.clamp", {net.conv("a", x), 0.3, 3.0});
+    return net.conv("b", cut);
+  });
+  EXPECT_GT(signal_to_noise_of(network), 30);
+}
+
+TEST(QuantizedOnnx, BiasesOfChannelsThatAreAlmostOff) {
+  Convolutions network([](Convolutions& net, const nn::Value& x) { return net.conv("a", x); });
+  const at::NoGradGuard no_gradients;
+  at::Tensor(*network.find_tensor("a.weight")).mul_(1e-9);
+  at::Tensor(*network.find_tensor("a.bias")).fill_(-150);
+  EXPECT_GT(signal_to_noise_of(network), 30);
+}
+
+TEST(QuantizedOnnx, ALayerThatIsCalledTwiceHasABiasForEachInput) {
+  Convolutions network([](Convolutions& net, const nn::Value& x) {
+    const nn::Value once = net.conv("a", x);
+    return nn::cat({net.conv("a", once * 9.0), once}, 1);
+  });
+  const QuantModel model = calibrated(network, config_for(Backend::OnnxRuntime));
+  int biases = 0;
+  for (const quant::QuantPoint& point : model.points()) biases += point.is_bias() ? 1 : 0;
+  EXPECT_EQ(biases, 2);
+  EXPECT_GT(signal_to_noise_of(network), 30);
 }
 
 /// What ONNX Runtime makes of pairs, and what we write instead of them, are the same kernels.

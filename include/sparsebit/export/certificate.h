@@ -61,11 +61,12 @@ struct CertifyOptions {
   /// What the file was made from; without it the file, read again, is what is expected.
   quant::QuantModel* simulation = nullptr;
   /// 99.9 % of the elements may differ by this many steps: in our interpreter and in ONNX Runtime
-  /// without optimizations ...
-  double most_steps = 1;
+  /// without optimizations. Unless told, 1 where sums are exact (files of pairs for BACKEND
+  /// onnxruntime), and elsewhere as with optimizations ...
+  std::optional<double> most_steps = {};
   /// ... and with them, when kernels round their own way at every layer. Unless told, as many as
-  /// the float model differs: then the kernels lose no more than quantizing did. Without a float
-  /// model it is not judged.
+  /// the float model differs, but at least 1 and at most 32: then the kernels lose no more than
+  /// quantizing did. Without a float model it is not judged.
   std::optional<double> most_steps_optimized = {};
   int rounds = 20;                               ///< for the speed; 0 does not measure it
   std::function<void(int64_t)> on_samples = {};  ///< called with how many more are done
@@ -77,7 +78,7 @@ using NextBatch = std::function<std::vector<at::Tensor>(int64_t fixed)>;
 
 /// Computes the samples with the simulation, with the file read again and with ONNX Runtime, with
 /// and without optimizations, and compares. Without ONNX Runtime the rest is compared. Throws
-/// InvalidModel when a file cannot be run at all.
+/// InvalidModel when the file has nothing quantized.
 Certificate certify(const CertifyOptions& options, const NextBatch& next);
 
 /// For people: a line for each way.

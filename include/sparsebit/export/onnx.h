@@ -23,6 +23,9 @@ struct QuantizedOnnxOptions {
     Operators  ///< QLinearConv and the like, some of which only ONNX Runtime has (QOperator)
   };
   Form form = Form::Pairs;
+  /// Weights of 4 bits as INT4 and UINT4, from opset 21 on; otherwise, and always for BACKEND
+  /// onnxruntime, as 8 bits.
+  bool four_bit_types = true;
   /// An attribute `bits` at each pair, which ONNX Runtime refuses to read.
   bool bits_attribute = false;
 };

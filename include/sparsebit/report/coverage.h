@@ -24,7 +24,7 @@ struct Coverage {
   double share_of_steps() const;
   /// 1 when there is nothing to multiply.
   double share_of_multiplications() const;
-  /// Those in float between others with integers, largest first.
+  /// Those in float, most multiplications first.
   std::vector<const StepCoverage*> floats() const;
 };
 

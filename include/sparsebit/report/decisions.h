@@ -20,10 +20,10 @@ struct IntegerTensor {
 struct Decision {
   std::string node;
   std::string op;  ///< canonical name of the operator, or "" when nobody knows it
-  std::vector<IntegerTensor> integers = {};  ///< none: it stays float ...
-  std::string reason = {};                   ///< ... because of this
+  std::vector<IntegerTensor> integers = {};  ///< that it reads or gives
+  std::string reason = {};                   ///< why it, or a part of it, stays float
 
-  bool is_quantized() const { return !integers.empty(); }
+  bool is_quantized() const { return reason.empty(); }
 };
 
 /// One for each step of the graph, in order.

@@ -47,6 +47,23 @@ ordered_json described(const Comparison& comparison) {
   return json;
 }
 
+/// What a passed certificate does not say: whether the result is any good.
+std::string notes_of(const Certificate& certificate) {
+  constexpr double kFewAnswers = 0.8, kFar = 0.5;
+  std::string text;
+  if (certificate.speed && certificate.speed->ratio() < 1)
+    text += "  note: it is slower than the float model on this processor\n";
+  const Comparison& last = certificate.comparisons.back();
+  if (last.way != "float model") return text;
+  for (const OutputDifference& output : last.outputs) {
+    if (output.answer.value_or(1) >= kFewAnswers && output.relative <= kFar) continue;
+    return text +
+           "  note: the float model gives other results; if it is what was quantized, 8 bits "
+           "are too few somewhere (see `sparsebit analyze`)\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string to_text(const Certificate& certificate) {
@@ -59,6 +76,7 @@ std::string to_text(const Certificate& certificate) {
   text += fmt::format("  {:<{}}  {:>9}  {:>9}  {:>9}  {:>11}\n", "", width, "of 99.9 %", "largest",
                       "relative", "same answer");
   for (const Comparison& comparison : certificate.comparisons) text += line_of(comparison, width);
+  text += notes_of(certificate);
   if (const auto& speed = certificate.speed)
     text += fmt::format(
         "  speed in ONNX Runtime {}: {:.2f} -> {:.2f} ms, {:.2f} times as fast (1 thread, {})\n",

@@ -19,7 +19,9 @@ size_t bin_of(float difference) { return std::bit_cast<uint32_t>(difference) >> 
 /// The largest number in it.
 double end_of(size_t bin) {
   const auto next = static_cast<uint32_t>((bin + 1) << kDroppedBits);
-  return bin == 0 ? 0 : std::bit_cast<float>(next - 1);
+  const float last = std::bit_cast<float>(next - 1);
+  if (!std::isfinite(last)) return std::numeric_limits<double>::infinity();
+  return bin == 0 ? 0 : last;
 }
 
 }  // namespace
@@ -45,8 +47,10 @@ void DifferenceMeter::add(const at::Tensor& expected, const at::Tensor& found) {
     largest_ = std::max<double>(largest_, size);
   }
   elements_ += differences.numel();
-  lowest_expected_ = std::min(lowest_expected_, a.min().item<double>());
-  highest_expected_ = std::max(highest_expected_, a.max().item<double>());
+  if (const at::Tensor finite = a.masked_select(a.isfinite()); finite.numel() > 0) {
+    lowest_expected_ = std::min(lowest_expected_, finite.min().item<double>());
+    highest_expected_ = std::max(highest_expected_, finite.max().item<double>());
+  }
   compare_answers(a, b);
 }
 
@@ -61,10 +65,15 @@ void DifferenceMeter::compare_answers(const at::Tensor& expected, const at::Tens
 
 OutputDifference DifferenceMeter::result(const std::string& output, double step) const {
   OutputDifference found{.output = output, .step = step};
-  const double highest = std::max(std::abs(lowest_expected_), std::abs(highest_expected_));
-  if (step == 0) found.step = std::max(0., (highest_expected_ - lowest_expected_) / 255);
   if (elements_ == 0) return found;
-  const double divisor = found.step > 0 ? found.step : 1;
+  const bool any_finite = lowest_expected_ <= highest_expected_;
+  const double highest =
+      any_finite ? std::max(std::abs(lowest_expected_), std::abs(highest_expected_)) : 0;
+  if (step == 0 && any_finite) found.step = (highest_expected_ - lowest_expected_) / 255;
+  // What is constant has no range; then its size counts, and beside 0 nothing is small.
+  if (found.step == 0) found.step = highest / 255;
+  if (found.step == 0) found.step = std::numeric_limits<float>::min();
+  const double divisor = found.step;
   int64_t within = 0, seen = 0;
   bool reached = false;
   for (size_t bin = 0; bin < counts_.size(); ++bin) {

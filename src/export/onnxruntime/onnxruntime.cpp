@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <optional>
 #include <span>
 
 namespace sparsebit::exports {
@@ -40,11 +41,11 @@ json describe(const std::string& name, const at::Tensor& tensor) {
               c10::str("ONNX Runtime takes no tensor of type ", tensor.scalar_type()));
 }
 
-at::ScalarType dtype_called(const std::string& name) {
+std::optional<at::ScalarType> dtype_called(const std::string& name) {
   for (const auto& [type, dtype] : kTypes) {
     if (type == name) return dtype;
   }
-  throw Error(ErrorKind::Unsupported, "ONNX Runtime gave a tensor of type " + name);
+  return std::nullopt;
 }
 
 /// A question with tensors, and the answer. Throws `kind` with ONNX Runtime's own words.
@@ -65,14 +66,23 @@ json ask(ChildProcess& process, const json& question, ErrorKind kind,
   return answer;
 }
 
+/// Its library leaves an empty log in the folder for temporary files each time; here there is none.
+std::map<std::string, std::string> without_logs(std::map<std::string, std::string> environment) {
+  environment["TMPDIR"] = "/dev/null";
+  return environment;
+}
+
 std::unique_ptr<ChildProcess> start_node(const std::filesystem::path& folder) {
+  SPARSEBIT_CHECK(std::filesystem::exists(folder / "node_modules" / "onnxruntime-node"), Io,
+                  folder.string(), " has no node_modules/onnxruntime-node");
   return std::make_unique<ChildProcess>(
       std::vector<std::string>{"node", "--input-type=module", "--eval", kNodeRunner},
-      std::map<std::string, std::string>{{"SPARSEBIT_ONNXRUNTIME", folder.string()}});
+      without_logs({{"SPARSEBIT_ONNXRUNTIME", folder.string()}}));
 }
 
 std::unique_ptr<ChildProcess> start_python(const std::string& interpreter) {
-  return std::make_unique<ChildProcess>(std::vector<std::string>{interpreter, "-c", kPythonRunner});
+  return std::make_unique<ChildProcess>(std::vector<std::string>{interpreter, "-c", kPythonRunner},
+                                        without_logs({}));
 }
 
 std::filesystem::path folder_beside_program() {
@@ -95,7 +105,7 @@ OnnxRuntime::OnnxRuntime() {
   try {
     process_ = start();
     version_ = json::parse(process_->receive_line()).at("version").get<std::string>();
-  } catch (const Error& e) {
+  } catch (const std::exception& e) {  // no such program, or one that says something else
     throw Error(
         ErrorKind::Unsupported,
         c10::str("ONNX Runtime is not there (", e.what(), "): `pip install onnxruntime` and ",
@@ -126,11 +136,16 @@ std::vector<at::Tensor> OnnxRuntime::run(const OrtSession& session, const Tensor
   const json answer = ask(*process_, {{"do", "run"}, {"session", session.number}},
                           ErrorKind::InvalidArgument, {&inputs, 1});
   std::vector<at::Tensor> results;
+  std::string unknown;
   for (const json& told : answer.at("tensors")) {
-    results.push_back(at::empty(told.at("shape").get<std::vector<int64_t>>(),
-                                dtype_called(told.at("type").get<std::string>())));
+    const std::optional<at::ScalarType> dtype = dtype_called(told.at("type").get<std::string>());
+    if (!dtype) unknown = told.at("type").get<std::string>();
+    // What libtorch has no type for is read all the same, since the next answer comes behind it.
+    results.push_back(dtype ? at::empty(told.at("shape").get<std::vector<int64_t>>(), *dtype)
+                            : at::empty({told.at("bytes").get<int64_t>()}, at::kByte));
     process_->receive(results.back().data_ptr(), results.back().nbytes());
   }
+  SPARSEBIT_CHECK(unknown.empty(), Unsupported, "ONNX Runtime gave a tensor of type ", unknown);
   return results;
 }
 

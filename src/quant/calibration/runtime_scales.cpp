@@ -14,6 +14,8 @@ namespace {
 
 using fx::Node;
 
+constexpr double kMostOfBias = 2147483647. - 256;  // floats near it are that far apart
+
 /// Rows of output channels, in the order in which ONNX Runtime sums: input channels last.
 at::Tensor rows_of(const at::Tensor& weight) {
   return weight.dim() > 2 ? weight.flatten(2).transpose(1, 2).flatten(1) : weight;
@@ -35,7 +37,9 @@ class ScaleFitting {
  public:
   ScaleFitting(fx::GraphModule& module, const std::vector<QuantPoint>& points) : module_(module) {
     for (const Node& node : module.graph().nodes()) nodes_[node.name()] = &node;
-    for (const QuantPoint& point : points) points_[point.name] = &point;
+    for (const QuantPoint& point : points) {
+      if (point.is_feature() && point.observed) values_[point.quantizer.get()].push_back(&point);
+    }
   }
 
   void fit(const QuantPoint& point) const {
@@ -57,7 +61,7 @@ class ScaleFitting {
   void fit_bias(const QuantPoint& point) const {
     const fx::OperatorCall call = *fx::resolve(*nodes_.at(point.consumers.front()), module_);
     const auto scale_at = [&](const char* argument) {
-      return points_.at(call.args[argument].node().name())->quantizer->final_qparams().scale;
+      return quantizer_at(call.args[argument])->final_qparams().scale;
     };
     const at::Tensor scale = scale_at("input") * scale_at("weight");
     point.quantizer->set_qparams({scale, at::zeros_like(scale)});
@@ -66,14 +70,14 @@ class ScaleFitting {
   /// A relu6 vanishes in the rounding behind it only if that ends where it does, and scales of a
   /// few bits may end elsewhere.
   void fit_to_clipping(const QuantPoint& point) const {
-    const auto call = fx::resolve(*nodes_.at(point.value), module_);
-    const auto bounds = call ? clip_bounds_of(*call) : std::nullopt;
+    const auto bounds = common_bounds(*point.quantizer);
     const QuantSpec& spec = point.quantizer->spec();
     const QParams found = point.quantizer->final_qparams();
     if (!bounds || found.scale.dim() > 0 || rounding_clips(*bounds, *point.quantizer)) return;
     const double scale = found.scale.item<double>(), zero = found.zero_point.item<double>();
     const double low = std::max(bounds->low, (static_cast<double>(spec.qmin()) - zero) * scale);
     const double high = std::min(bounds->high, (static_cast<double>(spec.qmax()) - zero) * scale);
+    if (low > 0 || high <= 0) return;  // integers always have a 0
     const double steps = static_cast<double>(spec.qmax() - spec.qmin()) - 0.5;
     int exponent = 0;
     const double mantissa = std::frexp((high - low) / steps, &exponent);
@@ -84,6 +88,24 @@ class ScaleFitting {
   }
 
  private:
+  /// Of all values that share a quantizer; nothing when they differ.
+  std::optional<ClipBounds> common_bounds(const Quantizer& quantizer) const {
+    std::optional<ClipBounds> common;
+    for (const QuantPoint* point : values_.at(&quantizer)) {
+      const auto call = fx::resolve(*nodes_.at(point->value), module_);
+      const auto bounds = call ? clip_bounds_of(*call) : std::nullopt;
+      if (!bounds || (common && *common != *bounds)) return std::nullopt;
+      common = bounds;
+    }
+    return common;
+  }
+
+  /// The quantizer that gives this argument; null when it has none.
+  const Quantizer* quantizer_at(const fx::Value& argument) const {
+    if (!argument.is_node() || argument.node().op() != fx::Opcode::CallModule) return nullptr;
+    return dynamic_cast<const Quantizer*>(module_.find(argument.node().target()));
+  }
+
   /// A layer whose groups have one input channel each has a kernel of its own, with 32 bits.
   static bool sums_products(const fx::OperatorCall& call, const at::Tensor& weight) {
     if (call.op->name == "linear" || weight.size(1) > 1) return true;
@@ -97,19 +119,18 @@ class ScaleFitting {
   }
 
   at::Tensor least_scale_of_bias(const fx::OperatorCall& call) const {
-    const fx::Value &bias = call.args["bias"], &input = call.args["input"];
-    const auto of_bias = bias.is_node() ? points_.find(bias.node().name()) : points_.end();
-    if (of_bias == points_.end() || !input.is_node()) return {};
-    const at::Tensor* numbers = module_.find_tensor(of_bias->second->value);
-    const auto it = points_.find(input.node().name());
-    if (!numbers || it == points_.end() || !it->second->quantizer->is_calibrated()) return {};
-    constexpr double kMost = 2147483647. - 256;  // floats near it are that far apart
-    return numbers->detach().abs() / (it->second->quantizer->final_qparams().scale * kMost);
+    const fx::Value& bias = call.args["bias"];
+    const Quantizer* input = quantizer_at(call.args["input"]);
+    if (!quantizer_at(bias) || !input || !input->is_calibrated()) return {};
+    const at::Tensor* numbers = module_.find_tensor(bias.node().inputs().front()->target());
+    if (!numbers) return {};
+    const double most = kMostOfBias * (1 - kMayBeMissing);  // rounding scales may take that much
+    return numbers->detach().abs() / (input->final_qparams().scale * most);
   }
 
   fx::GraphModule& module_;
   std::unordered_map<std::string_view, const Node*> nodes_;
-  std::unordered_map<std::string_view, const QuantPoint*> points_;  // by their nodes
+  std::unordered_map<const Quantizer*, std::vector<const QuantPoint*>> values_;  // that it rounds
 };
 
 }  // namespace

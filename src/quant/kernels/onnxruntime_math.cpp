@@ -9,7 +9,7 @@
 // fused multiply-adds. Nothing else may be fused here (-ffp-contract=off), and no sum reordered.
 
 /// With the instruction where the processor has it, and with libm's exact function where not.
-#define SPARSEBIT_FMA_CLONES __attribute__((target_clones("avx2,fma", "default")))
+#define SPARSEBIT_FMA_CLONES __attribute__((target_clones("arch=haswell", "default")))
 
 namespace sparsebit::quant {
 namespace {

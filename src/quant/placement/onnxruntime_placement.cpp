@@ -58,7 +58,7 @@ class OnnxRuntimePlacement : public PlacementBuilder {
     if (!call) return decide_float(node, "nobody knows this operator");
     if (call->op->name == "getitem" && part_of(node)) return;  // see source_of()
     const RuntimeRule* rule = onnxruntime_rules().rules.find(call->op->name);
-    if (!rule) return decide_float(node, reason_without_rule(call->op->name));
+    if (!rule) return decide_float(node, onnxruntime_refuses(*call));
     Candidate candidate{&node, rule, *call};
     if (const std::string reason = reason_for_float(candidate); !reason.empty())
       return decide_float(node, reason);
@@ -77,11 +77,6 @@ class OnnxRuntimePlacement : public PlacementBuilder {
     if (!candidate.able) decide_float(*candidate.node, reason);
   }
 
-  static std::string reason_without_rule(const std::string& name) {
-    const std::string* reason = onnxruntime_rules().floats.find(name);
-    return reason ? *reason : "ONNX Runtime has no integer kernel for '" + name + "'";
-  }
-
   /// Empty when there is none. Fills the operands.
   std::string reason_for_float(Candidate& candidate) {
     const Node& node = *candidate.node;
@@ -92,7 +87,7 @@ class OnnxRuntimePlacement : public PlacementBuilder {
       if (!add_operands(candidate.call.args[name], candidate.operands))
         return "its argument '" + name + "' is no feature";
     }
-    if (const std::string reason = reason_in_arguments(candidate.call); !reason.empty())
+    if (const std::string reason = onnxruntime_refuses(candidate.call); !reason.empty())
       return reason;
     if (config_of(Target::Feature, node).quantizer.disable) return "A.QUANTIZER.DISABLE";
     return candidate.is(IntegerForm::Layer) ? reason_of_layer(candidate) : "";
@@ -108,22 +103,6 @@ class OnnxRuntimePlacement : public PlacementBuilder {
         value.is_node() && value.node().op() != fx::Opcode::GetAttr && may_be_floats(value.node());
     if (is_feature) operands.push_back(&value.node());
     return is_feature;
-  }
-
-  static std::string reason_in_arguments(const fx::OperatorCall& call) {
-    const std::string& name = call.op->name;
-    const auto is_one = [](const fx::Value& v) { return v.is_number() && v.to_double() == 1; };
-    if (name == "add" && !is_one(call.args["alpha"])) return "it adds a multiple";
-    if (name.starts_with("adaptive_avg_pool")) {
-      const fx::Value& size = call.args["output_size"];
-      const bool whole = size.is_sequence()
-                             ? std::all_of(size.items().begin(), size.items().end(), is_one)
-                             : is_one(size);
-      if (!whole) return "only averages over whole planes have an integer kernel";
-    }
-    if (name.starts_with("max_pool") && call.args["return_indices"].to_bool())
-      return "it gives indices as well";
-    return "";
   }
 
   std::string reason_of_layer(const Candidate& candidate) {
@@ -245,10 +224,22 @@ class OnnxRuntimePlacement : public PlacementBuilder {
   /// Copies have the scale of what they are copies of.
   void share_scales(const Candidate& candidate) {
     if (!candidate.is(IntegerForm::Passing) && !candidate.is(IntegerForm::Joining)) return;
+    if (!are_cut_alike(candidate.operands)) return;  // then the result has a scale of its own
     for (Node* result : results_of(*candidate.node)) {
       copies_.insert(result);
       for (Node* operand : candidate.operands) join(*operand, *result);
     }
+  }
+
+  /// A relu vanishes in a rounding that ends at 0, which would cut off what is negative elsewhere.
+  bool are_cut_alike(const Nodes& values) {
+    const auto bounds_of = [&](Node* value) {
+      const Candidate* maker = candidate_at(first_of(*value));
+      const bool clips = maker && maker->kept && maker->is(IntegerForm::Clipping);
+      return clips ? clip_bounds_of(maker->call) : std::nullopt;
+    };
+    return std::all_of(values.begin(), values.end(),
+                       [&](Node* value) { return bounds_of(value) == bounds_of(values.front()); });
   }
 
   Node& first_of(Node& value) {

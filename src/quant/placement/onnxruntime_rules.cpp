@@ -1,5 +1,7 @@
 #include "sparsebit/quant/placement/runtime_rules.h"
 
+#include <algorithm>
+
 // From ONNX Runtime's sources, 1.30: onnxruntime/core/optimizer/qdq_transformer/selectors_actions/.
 // qdq_selector_action_transformer.cc registers which operators are looked for between
 // DequantizeLinear and QuantizeLinear, qdq_selectors.cc has the conditions, qdq_actions.cc what
@@ -77,6 +79,31 @@ const RuntimeRules& onnxruntime_rules() {
     return all;
   }();
   return known;
+}
+
+std::string onnxruntime_refuses(const fx::OperatorCall& call) {
+  const std::string& name = call.op->name;
+  if (!onnxruntime_rules().rules.find(name)) {
+    const std::string* reason = onnxruntime_rules().floats.find(name);
+    return reason ? *reason : "ONNX Runtime has no integer kernel for '" + name + "'";
+  }
+  const auto is_one = [](const fx::Value& v) { return v.is_number() && v.to_double() == 1; };
+  if (name == "add" && !is_one(call.args["alpha"])) return "it adds a multiple";
+  if (name.starts_with("adaptive_avg_pool")) {
+    const fx::Value& size = call.args["output_size"];
+    const bool whole = size.is_sequence()
+                           ? std::all_of(size.items().begin(), size.items().end(), is_one)
+                           : is_one(size);
+    if (!whole) return "only averages over whole planes have an integer kernel";
+  }
+  if (name.starts_with("max_pool") && call.args["return_indices"].to_bool())
+    return "it gives indices as well";
+  if (name == "interpolate" || name == "onnx.Resize") {
+    const fx::Value& mode = call.args["mode"];
+    if (mode.is_string() && mode.string().find("cubic") != std::string::npos)
+      return "cubic resizing has no integer kernel";
+  }
+  return "";
 }
 
 }  // namespace sparsebit::quant

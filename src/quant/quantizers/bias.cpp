@@ -22,7 +22,7 @@ class Bias : public CloneableQuantizer<Bias> {
   /// In steps that have no place in the floats of fake_quant().
   at::Tensor simulate(const at::Tensor& x) override {
     const at::Tensor scale = qparams().scale;
-    const at::Tensor steps = at::round(x.to(at::kDouble) / scale);
+    const at::Tensor steps = at::round(x.to(at::kDouble) / scale).clamp(-2147483648., 2147483647.);
     return steps.to(at::kFloat) * scale;
   }
 };

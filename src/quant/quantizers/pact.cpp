@@ -1,5 +1,7 @@
 #include "quant/quantizers/all_quantizers.h"
 
+#include "sparsebit/core/error.h"
+
 #include <ATen/ATen.h>
 
 namespace sparsebit::quant {
@@ -11,6 +13,9 @@ class Pact : public CloneableQuantizer<Pact> {
  public:
   Pact(const QuantSpec& spec, const TensorConfig& config)
       : CloneableQuantizer("quant.Pact", spec, config) {
+    SPARSEBIT_CHECK(
+        spec.scale_bits == 0, InvalidArgument,
+        "QUANTIZER.SCALE_BITS does not go with pact, whose scale follows from its limit");
     add_parameter("alpha", at::full({1}, config.quantizer.pact_alpha, at::kFloat));
   }
 

@@ -12,6 +12,8 @@ namespace sparsebit::quant {
 struct ClipBounds {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
+
+  bool operator==(const ClipBounds&) const = default;
 };
 
 /// Of relu, relu6, clamp and hardtanh whose bounds are numbers. Nothing for others.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "sparsebit/core/registry.h"
+#include "sparsebit/fx/resolve.h"
 
 #include <string>
 #include <vector>
@@ -33,5 +34,9 @@ struct RuntimeRules {
 
 /// ONNX Runtime's CPU provider, see docs/reference/onnxruntime.md for where each rule comes from.
 const RuntimeRules& onnxruntime_rules();
+
+/// Why it computes this call with floats whatever is around it: there is no integer kernel for the
+/// operator, or none for these arguments. Empty when it can compute it with integers.
+std::string onnxruntime_refuses(const fx::OperatorCall& call);
 
 }  // namespace sparsebit::quant

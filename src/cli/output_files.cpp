@@ -1,0 +1,29 @@
+#include "cli/output_files.h"
+
+#include "sparsebit/core/atomic_file.h"
+#include "sparsebit/core/error.h"
+
+#include <filesystem>
+
+namespace sparsebit::cli {
+
+void check_output_files(const std::vector<std::string>& written,
+                        const std::vector<std::string>& read) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  for (size_t i = 0; i < written.size(); ++i) {
+    if (written[i].empty()) continue;
+    for (const std::string& input : read) {
+      SPARSEBIT_CHECK(input.empty() || !fs::equivalent(written[i], input, none), InvalidArgument,
+                      written[i], ": this is read, so it cannot be the output");
+    }
+    for (size_t k = 0; k < i; ++k) {
+      SPARSEBIT_CHECK(written[k].empty() || fs::weakly_canonical(written[i], none) !=
+                                                fs::weakly_canonical(written[k], none),
+                      InvalidArgument, written[i], ": two outputs cannot be one file");
+    }
+    const AtomicFile can_be_written(written[i]);
+  }
+}
+
+}  // namespace sparsebit::cli
