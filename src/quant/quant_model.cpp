@@ -4,6 +4,7 @@
 #include "quant/calibration/calibration.h"
 #include "quant/calibration/runtime_scales.h"
 #include "quant/calibration/samples.h"
+#include "quant/placement/split_silu.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
@@ -110,6 +111,7 @@ QuantModel::QuantModel(fx::Module& model, const QConfig& config,
     passes::run_passes(*module_, schedule_of(config_));
     if (!example.empty()) fx::record_shapes(*module_, example);
   }
+  if (config_.backend == Backend::OnnxRuntime) split_silu(*module_);
   const Placement placement = place(*module_, config_);
   insert_quantizers(placement);
   floats_ = placement.floats;

@@ -19,6 +19,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <set>
 
 namespace sparsebit::exports::test::quantized_onnx_test {
 namespace {
@@ -265,6 +266,24 @@ TEST(QuantizedOnnx, WhatIsCutAtZeroDoesNotCutItsNeighbours) {
   Convolutions network([](Convolutions& net, const nn::Value& x) {
     return net.conv("c", nn::cat({nn::relu(net.conv("a", x)), net.conv("b", x)}, 1));
   });
+  EXPECT_GT(signal_to_noise_of(network), 30);
+}
+
+/// ONNX Runtime has tables for sigmoid, and none for silu.
+TEST(QuantizedOnnx, SiluIsTwoStepsWithIntegers) {
+  Convolutions network([](Convolutions& net, const nn::Value& x) {
+    return net.conv("b", nn::call_function("torch.nn.functional.silu", {net.conv("a", x)}));
+  });
+  QuantModel model = calibrated(network, config_for(Backend::OnnxRuntime));
+  const sparsebit::test::TempDir dir;
+  export_onnx(model, dir / "m.onnx", {.opset = 17});
+  OnnxRuntime().load(dir / "m.onnx", {.optimized = dir / "run.onnx"});
+  std::set<std::string> kernels;
+  const onnx::ModelProto run = io::load_onnx(dir / "run.onnx");
+  for (const onnx::NodeProto& node : run.graph().node()) kernels.insert(node.op_type());
+  for (const char* kernel : {"QLinearConv", "QLinearSigmoid", "QLinearMul"})
+    EXPECT_TRUE(kernels.contains(kernel)) << kernel;
+  EXPECT_FALSE(kernels.contains("Sigmoid"));
   EXPECT_GT(signal_to_noise_of(network), 30);
 }
 
