@@ -86,16 +86,12 @@ void measure(const std::string& name) {
   SPARSEBIT_CHECK(certificate.speed, Unsupported, certificate.comparisons.back().missing);
   const report::Coverage coverage = report::coverage_in_onnxruntime(model);
   double within = 1, steps = 0, steps_optimized = 0;
-  for (const exports::Comparison& comparison : certificate.comparisons) {
-    for (const exports::OutputDifference& output : comparison.outputs) {
-      if (comparison.way == "ONNX Runtime, not optimized") {
-        within = std::min(within, output.within_step);
-        steps = std::max(steps, output.of_most);
-      } else if (comparison.way == "ONNX Runtime, optimized") {
-        steps_optimized = std::max(steps_optimized, output.of_most);
-      }
-    }
+  for (const auto& output : certificate.find(exports::Way::NotOptimized)->outputs) {
+    within = std::min(within, output.within_step);
+    steps = std::max(steps, output.of_most);
   }
+  for (const auto& output : certificate.find(exports::Way::Optimized)->outputs)
+    steps_optimized = std::max(steps_optimized, output.of_most);
   fmt::print("{:<14} {:>9.2f} % {:>9.2g} {:>11.2g} {:>11.1f} % {:>9.2f} {:>9.2f} {:>7.2f}\n", name,
              100 * within, steps, steps_optimized, 100 * coverage.share_of_multiplications(),
              certificate.speed->original, certificate.speed->quantized, certificate.speed->ratio());

@@ -30,10 +30,6 @@ namespace {
 /// Samples at a time: four ways to compute them hold memory.
 constexpr int64_t kBatch = 4;
 
-bool is_onnx_file(const std::string& model) {
-  return std::filesystem::is_regular_file(model) && file_kind(model).format == ModelFormat::Onnx;
-}
-
 /// The float model for ONNX Runtime: the user's own file, or what is written from another format.
 class OriginalAsOnnx {
  public:
@@ -128,14 +124,15 @@ void check_passed(const exports::Certificate& certificate) {
   for (const exports::Comparison& comparison : certificate.comparisons) {
     if (comparison.passed) continue;
     if (!comparison.missing.empty())
-      throw Error(ErrorKind::InvalidModel, failed + comparison.way + ": " + comparison.missing);
+      throw Error(ErrorKind::InvalidModel,
+                  failed + to_string(comparison.way) + ": " + comparison.missing);
     const auto worst =
         std::max_element(comparison.outputs.begin(), comparison.outputs.end(),
                          [](const auto& a, const auto& b) { return a.of_most < b.of_most; });
     throw Error(ErrorKind::InvalidModel,
                 fmt::format("{}{}: one in a thousand elements of '{}' is {:.3g} steps or more from "
                             "the {}, and {:.3g} are allowed (--most-steps, --most-steps-optimized)",
-                            failed, comparison.way, worst->output, worst->of_most,
+                            failed, to_string(comparison.way), worst->output, worst->of_most,
                             certificate.expected, *comparison.limit));
   }
   throw Error(ErrorKind::InvalidModel,

@@ -65,9 +65,8 @@ class Classifier {
 
  private:
   void load_into_onnxruntime(const std::string& source) {
-    const bool is_onnx =
-        std::filesystem::is_regular_file(source) && file_kind(source).format == ModelFormat::Onnx;
-    SPARSEBIT_CHECK(is_onnx, InvalidArgument, source, ": ONNX Runtime computes ONNX files only");
+    SPARSEBIT_CHECK(is_onnx_file(source), InvalidArgument, source,
+                    ": ONNX Runtime computes ONNX files only");
     runtime_ = std::make_unique<exports::OnnxRuntime>();
     session_ = runtime_->load(source);
   }

@@ -62,6 +62,10 @@ FileKind kind_of_bytes(std::string_view start) {
   return {ModelFormat::None, is_text(start) ? "a text file" : "its content is not known"};
 }
 
+bool is_onnx_file(const std::string& model) {
+  return std::filesystem::is_regular_file(model) && file_kind(model).format == ModelFormat::Onnx;
+}
+
 FileKind file_kind(const std::filesystem::path& path) {
   constexpr size_t kEnough = 512;
   const MappedFile file(path);

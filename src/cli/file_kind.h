@@ -14,6 +14,9 @@ struct FileKind {
   std::string description = {};  ///< "a safetensors file, which has weights but no graph"
 };
 
+/// Whether it names a file that is ONNX; models of the zoo are none.
+bool is_onnx_file(const std::string& model);
+
 /// Throws Io if the file is missing, a folder, or not readable.
 FileKind file_kind(const std::filesystem::path& path);
 /// @param start  the first bytes, a few hundred or all.

@@ -101,6 +101,7 @@ std::string ChildProcess::receive_line() {
 }
 
 void ChildProcess::receive(void* data, size_t size) {
+  if (size == 0) return;
   char* bytes = static_cast<char*>(data);
   const size_t waiting = std::min(size, received_.size() - read_);
   std::memcpy(bytes, received_.data() + read_, waiting);

@@ -20,6 +20,7 @@ TEST(ChildProcess, AnswersLinesAndBytes) {
   std::string bytes(3, ' ');
   cat.receive(bytes.data(), bytes.size());
   EXPECT_EQ(bytes, std::string("\0\1\n", 3));
+  cat.receive(nullptr, 0);
 }
 
 TEST(ChildProcess, LinesThatComeInPieces) {

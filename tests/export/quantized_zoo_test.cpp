@@ -103,7 +103,7 @@ TEST_P(QuantizedZoo, IsTheSameEverywhereAndRunsWithIntegers) {
   for (const size_t exact : {0, 1}) {  // read again, and ONNX Runtime without optimizations
     if (exact == 1 && float_steps_differ) continue;
     for (const OutputDifference& output : certificate.comparisons[exact].outputs)
-      EXPECT_GE(output.within_step, 0.999) << certificate.comparisons[exact].way;
+      EXPECT_GE(output.within_step, 0.999) << to_string(certificate.comparisons[exact].way);
   }
 
   OnnxRuntime().load(file, {.optimized = optimized});

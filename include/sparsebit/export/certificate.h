@@ -26,9 +26,14 @@ struct OutputDifference {
       {};  ///< share of samples with the same best class, if it is scores
 };
 
+/// A way to compute a model.
+enum class Way { ReadAgain, NotOptimized, Optimized, FloatModel };
+/// "file, read again", "ONNX Runtime, not optimized", "ONNX Runtime, optimized", "float model"
+std::string to_string(Way way);
+
 /// One way to compute the model, compared with what is expected.
 struct Comparison {
-  std::string way;
+  Way way;
   std::vector<OutputDifference> outputs = {};
   std::optional<double> limit = {};  ///< on `of_most`; nothing: it is told, not judged
   bool passed = true;
@@ -53,6 +58,8 @@ struct Certificate {
   std::map<std::string, std::string> sha256 = {};  ///< "file", "data", ...
 
   bool passed() const;
+  /// The comparison of this way; null when there is none.
+  const Comparison* find(Way way) const;
 };
 
 struct CertifyOptions {

@@ -13,7 +13,8 @@ using nlohmann::ordered_json;
 /// Of the worst of its outputs.
 std::string line_of(const Comparison& comparison, size_t width) {
   if (!comparison.missing.empty())
-    return fmt::format("  {:<{}}  not compared: {}\n", comparison.way, width, comparison.missing);
+    return fmt::format("  {:<{}}  not compared: {}\n", to_string(comparison.way), width,
+                       comparison.missing);
   double most = 0, largest = 0, relative = 0;
   std::string answers;
   for (const OutputDifference& output : comparison.outputs) {
@@ -22,13 +23,13 @@ std::string line_of(const Comparison& comparison, size_t width) {
     relative = std::max(relative, output.relative);
     if (output.answer && answers.empty()) answers = fmt::format("{:.1f} %", 100 * *output.answer);
   }
-  return fmt::format("  {:<{}}  {:>9.3g}  {:>9.3g}  {:>9.2g}  {:>11}{}\n", comparison.way, width,
-                     most, largest, relative, answers.empty() ? "-" : answers,
-                     comparison.passed ? "" : "  too far");
+  return fmt::format("  {:<{}}  {:>9.3g}  {:>9.3g}  {:>9.2g}  {:>11}{}\n",
+                     to_string(comparison.way), width, most, largest, relative,
+                     answers.empty() ? "-" : answers, comparison.passed ? "" : "  too far");
 }
 
 ordered_json described(const Comparison& comparison) {
-  ordered_json json = {{"way", comparison.way}};
+  ordered_json json = {{"way", to_string(comparison.way)}};
   if (!comparison.missing.empty()) {
     json["missing"] = comparison.missing;
     return json;
@@ -53,9 +54,9 @@ std::string notes_of(const Certificate& certificate) {
   std::string text;
   if (certificate.speed && certificate.speed->ratio() < 1)
     text += "  note: it is slower than the float model on this processor\n";
-  const Comparison& last = certificate.comparisons.back();
-  if (last.way != "float model") return text;
-  for (const OutputDifference& output : last.outputs) {
+  const Comparison* original = certificate.find(Way::FloatModel);
+  if (!original) return text;
+  for (const OutputDifference& output : original->outputs) {
     if (output.answer.value_or(1) >= kFewAnswers && output.relative <= kFar) continue;
     return text +
            "  note: the float model gives other results; if it is what was quantized, 8 bits "
@@ -66,10 +67,24 @@ std::string notes_of(const Certificate& certificate) {
 
 }  // namespace
 
+std::string to_string(Way way) {
+  switch (way) {
+    case Way::ReadAgain:
+      return "file, read again";
+    case Way::NotOptimized:
+      return "ONNX Runtime, not optimized";
+    case Way::Optimized:
+      return "ONNX Runtime, optimized";
+    case Way::FloatModel:
+      return "float model";
+  }
+  return "";
+}
+
 std::string to_text(const Certificate& certificate) {
   size_t width = 0;
   for (const Comparison& comparison : certificate.comparisons)
-    width = std::max(width, comparison.way.size());
+    width = std::max(width, to_string(comparison.way).size());
   std::string text = fmt::format(
       "certificate: {} ({} samples; differences from the {}, in steps of the output)\n",
       certificate.passed() ? "passed" : "FAILED", certificate.samples, certificate.expected);

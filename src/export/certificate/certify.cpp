@@ -24,8 +24,6 @@ namespace {
 using Tensors = std::vector<at::Tensor>;
 using Run = std::function<Tensors(const Tensors&)>;
 
-constexpr const char *kReadAgain = "file, read again", *kFloatModel = "float model";
-
 void collect(const fx::Value& value, Tensors& tensors) {
   if (value.is_tensor()) tensors.push_back(value.tensor());
   if (!value.is_sequence()) return;
@@ -120,9 +118,9 @@ std::string processor() {
   return model + (vnni ? ", with VNNI" : ", without VNNI");
 }
 
-/// One way to compute the model.
-struct Way {
-  std::string name;
+/// A way, and what was found so far.
+struct Trial {
+  Way way;
   Run run;
   std::optional<double> limit;  // nothing: not judged
   std::vector<DifferenceMeter> meters = {};
@@ -150,9 +148,9 @@ class Certifier {
     if (options.simulation) {
       result_.expected = "simulation";
       expected_ = [this](const Tensors& in) { return run_simulation(*options_.simulation, in); };
-      ways_.push_back({kReadAgain, again, options.most_steps.value_or(1)});
+      trials_.push_back({Way::ReadAgain, again, options.most_steps.value_or(1)});
     } else {
-      result_.expected = kReadAgain;
+      result_.expected = to_string(Way::ReadAgain);
       expected_ = again;
     }
     start_onnxruntime();
@@ -179,38 +177,37 @@ class Certifier {
  private:
   /// Without it the rest is certified all the same.
   void start_onnxruntime() {
-    const std::string off = "ONNX Runtime, not optimized", on = "ONNX Runtime, optimized";
     try {
       runtime_ = std::make_unique<OnnxRuntime>();
     } catch (const Error& e) {
-      for (const std::string& way : {off, on})
+      for (const Way way : {Way::NotOptimized, Way::Optimized})
         result_.comparisons.push_back({.way = way, .passed = true, .missing = e.what()});
       return;
     }
     result_.onnxruntime = runtime_->version();
     std::optional<double> limit = options_.most_steps;
     if (!limit && kind_.sums_are_exact()) limit = 1;
-    add_session(off, options_.file, {.optimize = "disable"}, limit);
-    quantized_ = add_session(on, options_.file, {}, options_.most_steps_optimized);
+    add_session(Way::NotOptimized, options_.file, {.optimize = "disable"}, limit);
+    quantized_ = add_session(Way::Optimized, options_.file, {}, options_.most_steps_optimized);
     if (!options_.original.empty())
-      original_ = add_session(kFloatModel, options_.original, {}, std::nullopt);
+      original_ = add_session(Way::FloatModel, options_.original, {}, std::nullopt);
   }
 
   /// A file that ONNX Runtime refuses has failed; the rest is compared all the same.
-  std::optional<OrtSession> add_session(const std::string& way, const std::filesystem::path& file,
+  std::optional<OrtSession> add_session(Way way, const std::filesystem::path& file,
                                         const OrtOptions& how, std::optional<double> limit) {
-    ways_.push_back({way, {}, limit});
+    trials_.push_back({way, {}, limit});
     try {
       const OrtSession session = runtime_->load(file, how);
-      ways_.back().run = [this, session, file](const Tensors& inputs) {
+      trials_.back().run = [this, session, file](const Tensors& inputs) {
         return with_context([&] { return runtime_->run(session, by_name(session, inputs)); },
                             [&] { return "in ONNX Runtime with " + file.string(); });
       };
       return session;
     } catch (const Error& e) {
       if (e.kind() != ErrorKind::InvalidModel) throw;
-      ways_.back().missing = e.what();
-      ways_.back().refused = true;
+      trials_.back().missing = e.what();
+      trials_.back().refused = true;
       return std::nullopt;
     }
   }
@@ -219,25 +216,25 @@ class Certifier {
     const Tensors expected = expected_(inputs);
     SPARSEBIT_CHECK(expected.size() == outputs_.size(), InvalidModel, result_.expected, " gives ",
                     expected.size(), " results, and the file has ", outputs_.size());
-    for (Way& way : ways_) {
-      if (!way.missing.empty()) continue;
-      const Tensors found = run(way, inputs);
-      if (!way.missing.empty()) continue;
-      SPARSEBIT_CHECK(found.size() == expected.size(), InvalidModel, way.name, " gives ",
-                      found.size(), " results, and ", expected.size(), " are expected");
-      way.meters.resize(expected.size());
-      for (size_t i = 0; i < expected.size(); ++i) way.meters[i].add(expected[i], found[i]);
+    for (Trial& trial : trials_) {
+      if (!trial.missing.empty()) continue;
+      const Tensors found = run(trial, inputs);
+      if (!trial.missing.empty()) continue;
+      SPARSEBIT_CHECK(found.size() == expected.size(), InvalidModel, to_string(trial.way),
+                      " gives ", found.size(), " results, and ", expected.size(), " are expected");
+      trial.meters.resize(expected.size());
+      for (size_t i = 0; i < expected.size(); ++i) trial.meters[i].add(expected[i], found[i]);
     }
   }
 
   /// Our interpreter has no kernels for operators that only ONNX Runtime knows.
-  static Tensors run(Way& way, const Tensors& inputs) {
+  static Tensors run(Trial& trial, const Tensors& inputs) {
     try {
-      return way.run(inputs);
+      return trial.run(inputs);
     } catch (const Error& e) {
-      if (way.name != kReadAgain || e.kind() != ErrorKind::Unsupported) throw;
+      if (trial.way != Way::ReadAgain || e.kind() != ErrorKind::Unsupported) throw;
       const std::string text = e.what();
-      way.missing = text.substr(0, text.find('\n'));
+      trial.missing = text.substr(0, text.find('\n'));
       return {};
     }
   }
@@ -245,7 +242,7 @@ class Certifier {
   void finish() {
     limit_by_float_model();
     std::vector<Comparison> comparisons;
-    for (const Way& way : ways_) comparisons.push_back(compared(way));
+    for (const Trial& trial : trials_) comparisons.push_back(compared(trial));
     result_.comparisons.insert(result_.comparisons.begin(), comparisons.begin(), comparisons.end());
     result_.sha256["file"] = sha256_of_file(options_.file);
     result_.sha256["data"] = data_.hex();
@@ -256,17 +253,18 @@ class Certifier {
   void limit_by_float_model() {
     constexpr double kLeast = 1, kMost = 32;
     if (!original_) return;
-    const double limit = std::clamp(most_steps_of(compared(ways_.back())), kLeast, kMost);
-    for (Way& way : ways_) {
-      if (!way.limit && way.name != kFloatModel) way.limit = limit;
+    const double limit = std::clamp(most_steps_of(compared(trials_.back())), kLeast, kMost);
+    for (Trial& trial : trials_) {
+      if (!trial.limit && trial.way != Way::FloatModel) trial.limit = limit;
     }
   }
 
-  Comparison compared(const Way& way) const {
-    Comparison comparison{.way = way.name, .limit = way.limit, .missing = way.missing};
-    for (size_t i = 0; i < way.meters.size(); ++i)
-      comparison.outputs.push_back(way.meters[i].result(outputs_[i].name, outputs_[i].scale));
-    comparison.passed = !way.refused && (!way.limit || most_steps_of(comparison) <= *way.limit);
+  Comparison compared(const Trial& trial) const {
+    Comparison comparison{.way = trial.way, .limit = trial.limit, .missing = trial.missing};
+    for (size_t i = 0; i < trial.meters.size(); ++i)
+      comparison.outputs.push_back(trial.meters[i].result(outputs_[i].name, outputs_[i].scale));
+    comparison.passed =
+        !trial.refused && (!trial.limit || most_steps_of(comparison) <= *trial.limit);
     return comparison;
   }
 
@@ -294,7 +292,7 @@ class Certifier {
   std::unique_ptr<OnnxRuntime> runtime_;
   std::optional<OrtSession> quantized_, original_;
   Run expected_;
-  std::vector<Way> ways_;  // the float model is the last
+  std::vector<Trial> trials_;  // the float model is the last
   FileKind kind_;
   Tensors first_;
   Sha256 data_;
@@ -308,6 +306,12 @@ bool Certificate::passed() const {
   return std::any_of(comparisons.begin(), comparisons.end(), is_judged) &&
          std::all_of(comparisons.begin(), comparisons.end(),
                      [](const Comparison& comparison) { return comparison.passed; });
+}
+
+const Comparison* Certificate::find(Way way) const {
+  const auto it = std::find_if(comparisons.begin(), comparisons.end(),
+                               [&](const Comparison& comparison) { return comparison.way == way; });
+  return it == comparisons.end() ? nullptr : &*it;
 }
 
 Certificate certify(const CertifyOptions& options, const NextBatch& next) {
