@@ -14,36 +14,35 @@ using onnx::NodeProto;
 
 constexpr const char* kMicrosoft = "com.microsoft";
 
-/// How the inputs of an integer operator follow from those of the float one. "Tensor" is integers,
-/// scale and zero point.
-enum class Inputs {
-  TensorsThenResult,  ///< all tensors, then scale and zero point of the result
-  ConvLike,           ///< the same, then the bias as integers
-  GemmLike,  ///< tensors, bias as integers, then scale and zero point if there is a result's
-  ResultThenTensors,  ///< scale and zero point of the result, then all tensors
-  Copied              ///< integers alone, where they have one scale on both sides
+/// What an integer operator takes, in its own order.
+enum class Part {
+  Tensors,  ///< integers, scale and zero point of each
+  Bias,     ///< integers alone
+  Result    ///< scale and zero point, unless the result is float
 };
 
 struct Form {
   std::string type;
   std::string domain;
-  Inputs inputs;
+  std::vector<Part> parts;  ///< none: integers are copied where they have one scale on both sides
+  bool needs_integer_result = true;
 };
 
 // As ONNX Runtime's optimizer replaces them, see quant/placement/onnxruntime_rules.cpp.
 const std::map<std::string, Form>& forms() {
   static const std::map<std::string, Form> all = [] {
+    using enum Part;
     std::map<std::string, Form> f = {
-        {"Conv", {"QLinearConv", "", Inputs::ConvLike}},
-        {"MatMul", {"QLinearMatMul", "", Inputs::TensorsThenResult}},
-        {"Gemm", {"QGemm", kMicrosoft, Inputs::GemmLike}},
-        {"Concat", {"QLinearConcat", kMicrosoft, Inputs::ResultThenTensors}}};
+        {"Conv", {"QLinearConv", "", {Tensors, Result, Bias}}},
+        {"MatMul", {"QLinearMatMul", "", {Tensors, Result}}},
+        {"Gemm", {"QGemm", kMicrosoft, {Tensors, Bias, Result}, false}},
+        {"Concat", {"QLinearConcat", kMicrosoft, {Result, Tensors}}}};
     for (const char* name :
          {"Add", "Mul", "AveragePool", "GlobalAveragePool", "LeakyRelu", "Sigmoid"})
-      f[name] = {std::string("QLinear") + name, kMicrosoft, Inputs::TensorsThenResult};
+      f[name] = {std::string("QLinear") + name, kMicrosoft, {Tensors, Result}};
     for (const char* name : {"MaxPool", "Resize", "Reshape", "Flatten", "Transpose", "Squeeze",
                              "Unsqueeze", "Expand", "Slice", "Split", "Gather"})
-      f[name] = {name, "", Inputs::Copied};
+      f[name] = {name, "", {}};
     return f;
   }();
   return all;
@@ -72,7 +71,7 @@ class Rewriting {
 
  private:
   void rewrite(NodeProto& node, const Form& form) {
-    if (form.inputs == Inputs::Copied) return copy_integers(node);
+    if (form.parts.empty()) return copy_integers(node);
     const NodeProto* result = quantizer_of(node.output(0));
     std::vector<const NodeProto*> tensors;
     for (const std::string& input : node.input()) {
@@ -80,27 +79,35 @@ class Rewriting {
       if (!tensors.back()) return;
     }
     if (!result && node.op_type() == "MatMul") return multiply_to_float(node, tensors);
-    if (!result && form.inputs != Inputs::GemmLike) return;
-    const bool has_bias = form.inputs == Inputs::ConvLike || form.inputs == Inputs::GemmLike;
-    const NodeProto* bias = has_bias && tensors.size() == 3 ? tensors.back() : nullptr;
-    if (bias) tensors.pop_back();
-    std::vector<std::string> inputs;
-    const auto add_result = [&] {
-      if (result) inputs.insert(inputs.end(), {result->input(1), result->input(2)});
-    };
-    if (form.inputs == Inputs::ResultThenTensors) add_result();
-    for (const NodeProto* tensor : tensors)
-      inputs.insert(inputs.end(), tensor->input().begin(), tensor->input().end());
-    if (form.inputs == Inputs::GemmLike) inputs.push_back(bias ? bias->input(0) : "");
-    if (form.inputs != Inputs::ResultThenTensors) add_result();
-    if (form.inputs == Inputs::ConvLike && bias) inputs.push_back(bias->input(0));
-    if (inputs.back().empty()) inputs.pop_back();
-    *node.mutable_input() = {inputs.begin(), inputs.end()};
+    if (!result && form.needs_integer_result) return;
+    set_inputs(node, form, std::move(tensors), result);
     if (result) take_output(node, 0, *result);
     if (form.type == "QGemm") drop_beta(node);
     node.set_op_type(form.type);
     node.set_domain(form.domain);
     uses_microsoft_ = uses_microsoft_ || !form.domain.empty();
+  }
+
+  static void set_inputs(NodeProto& node, const Form& form, std::vector<const NodeProto*> tensors,
+                         const NodeProto* result) {
+    const bool takes_bias =
+        std::find(form.parts.begin(), form.parts.end(), Part::Bias) != form.parts.end();
+    std::string bias;
+    if (takes_bias && tensors.size() == 3) {
+      bias = tensors.back()->input(0);
+      tensors.pop_back();
+    }
+    std::vector<std::string> inputs;
+    for (const Part part : form.parts) {
+      if (part == Part::Bias) inputs.push_back(bias);
+      if (part == Part::Result && result)
+        inputs.insert(inputs.end(), {result->input(1), result->input(2)});
+      if (part != Part::Tensors) continue;
+      for (const NodeProto* tensor : tensors)
+        inputs.insert(inputs.end(), tensor->input().begin(), tensor->input().end());
+    }
+    if (inputs.back().empty()) inputs.pop_back();
+    *node.mutable_input() = {inputs.begin(), inputs.end()};
   }
 
   /// Integers in, floats out.
