@@ -29,6 +29,21 @@ bool PlacementBuilder::may_be_floats(const Node& value) {
   return !info || at::isFloatingType(info->dtype);
 }
 
+void PlacementBuilder::for_each_call(
+    const std::function<void(Node&, const fx::OperatorCall&)>& place) {
+  for (Node& node : module_.graph().nodes()) {
+    if (!is_call(node)) continue;
+    const std::optional<fx::OperatorCall> call = fx::resolve(node, module_);
+    if (is_skipped(node)) {
+      decide_float(node, "SKIP_TRACE_MODULES names it");
+    } else if (!call) {
+      decide_float(node, "nobody knows this operator");
+    } else {
+      place(node, *call);
+    }
+  }
+}
+
 TensorConfig PlacementBuilder::config_of(Target target, const Node& node) {
   return config_.of_layer(target, {.path = node.module_path(), .name = node.name()}, &used_);
 }

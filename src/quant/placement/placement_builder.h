@@ -5,6 +5,7 @@
 #include "sparsebit/quant/placement/placement.h"
 #include "sparsebit/quant/placement/quant_operators.h"
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ class PlacementBuilder {
   PlacementBuilder(fx::GraphModule& module, const QConfig& config)
       : module_(module), config_(config) {}
 
+  /// Shows every call of the graph, in order. What is skipped or unknown is noted as float instead.
+  void for_each_call(const std::function<void(fx::Node&, const fx::OperatorCall&)>& place);
   /// The finished placement. Throws InvalidArgument when groups of weights do not fit.
   Placement finish();
 

@@ -25,29 +25,25 @@ class TensorRtPlacement : public PlacementBuilder {
       : PlacementBuilder(module, config) {}
 
   Placement place() {
-    for (Node& node : module_.graph().nodes()) place_node(node);
+    for_each_call([this](Node& node, const fx::OperatorCall& call) { place_call(node, call); });
     return finish();
   }
 
  private:
-  void place_node(Node& node) {
-    if (!is_call(node)) return;
-    if (is_skipped(node)) return decide_float(node, "SKIP_TRACE_MODULES names it");
-    const std::optional<fx::OperatorCall> call = fx::resolve(node, module_);
-    if (!call) return decide_float(node, "nobody knows this operator");
-    if (call->op->name == "add") return place_sum(node, *call);
+  void place_call(Node& node, const fx::OperatorCall& call) {
+    if (call.op->name == "add") return place_sum(node, call);
     const auto& names = quantized_operators();
-    if (std::find(names.begin(), names.end(), call->op->name) == names.end())
+    if (std::find(names.begin(), names.end(), call.op->name) == names.end())
       return decide_float(node,
-                          "TensorRT moves pairs over '" + call->op->name + "' or runs it float");
-    const QuantOperator& known = quant_operators().get(call->op->name);
+                          "TensorRT moves pairs over '" + call.op->name + "' or runs it float");
+    const QuantOperator& known = quant_operators().get(call.op->name);
     if (fx::mutates_input(node, module_)) return decide_float(node, "it writes to its input");
     if (!known.weight.empty()) {
-      if (!has_constant_weight(*call, known)) return decide_float(node, "its weight is computed");
-      add_weight(node, *call, known, config_of(Target::Weight, node));
+      if (!has_constant_weight(call, known)) return decide_float(node, "its weight is computed");
+      add_weight(node, call, known, config_of(Target::Weight, node));
     }
     for (const std::string& name : known.inputs) {
-      const fx::Value& value = call->args[name];
+      const fx::Value& value = call.args[name];
       if (value.is_node() && may_be_floats(value.node())) add_feature(value.node(), node);
     }
   }

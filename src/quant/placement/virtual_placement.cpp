@@ -13,20 +13,16 @@ class VirtualPlacement : public PlacementBuilder {
       : PlacementBuilder(module, config) {}
 
   Placement place() {
-    for (Node& node : module_.graph().nodes()) place_node(node);
+    for_each_call([this](Node& node, const fx::OperatorCall& call) { place_call(node, call); });
     return finish();
   }
 
  private:
-  void place_node(Node& node) {
-    if (!is_call(node)) return;
-    if (is_skipped(node)) return decide_float(node, "SKIP_TRACE_MODULES names it");
-    const std::optional<fx::OperatorCall> call = fx::resolve(node, module_);
-    const QuantOperator* known = call ? quant_operators().find(call->op->name) : nullptr;
-    if (!call) return decide_float(node, "nobody knows this operator");
-    if (!known) return decide_float(node, "the operator '" + call->op->name + "' is not quantized");
-    place_weight(node, *call, *known);
-    place_inputs(node, *call, *known);
+  void place_call(Node& node, const fx::OperatorCall& call) {
+    const QuantOperator* known = quant_operators().find(call.op->name);
+    if (!known) return decide_float(node, "the operator '" + call.op->name + "' is not quantized");
+    place_weight(node, call, *known);
+    place_inputs(node, call, *known);
   }
 
   void place_weight(Node& node, const fx::OperatorCall& call, const QuantOperator& known) {
