@@ -2,11 +2,9 @@
 
 #include "cli/file_kind.h"
 #include "cli/model_source.h"
-#include "cli/origin.h"
 
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
-#include "sparsebit/core/log.h"
 #include "sparsebit/core/progress.h"
 #include "sparsebit/core/sha256.h"
 #include "sparsebit/core/temp_file.h"
@@ -89,8 +87,8 @@ std::string certificate_file(const std::string& file, const CertificationOptions
 }
 
 exports::Certificate certify_file(const std::string& file, const std::string& original,
-                                  quant::QuantModel* simulation, const PreparedData& data,
-                                  const CertificationOptions& options) {
+                                  const std::string& config, quant::QuantModel* simulation,
+                                  const PreparedData& data, const CertificationOptions& options) {
   malloc_trim(0);  // what main() keeps for the next tensor is for another process now
   const OriginalAsOnnx as_onnx(original, data, options.common.seed);
   const int64_t count = options.samples > 0 ? std::min(options.samples, data.size()) : data.size();
@@ -111,7 +109,6 @@ exports::Certificate certify_file(const std::string& file, const std::string& or
         return {inputs};
       });
   progress.finish();
-  const std::string config = origin_of_model(file).config;
   if (!config.empty()) certificate.sha256["config"] = sha256_of(config);
   if (is_onnx_file(original)) certificate.sha256["model"] = sha256_of_file(original);
   write_file_atomically(certificate_file(file, options), exports::to_json(certificate));

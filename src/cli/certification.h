@@ -34,10 +34,11 @@ std::string certificate_file(const std::string& file, const CertificationOptions
 
 /// Certifies a quantized ONNX file and writes the certificate.
 /// @param original    the float model as a user writes it, or empty.
+/// @param config      the YAML that the file was quantized with, or empty.
 /// @param simulation  null: the file itself is what is expected.
 exports::Certificate certify_file(const std::string& file, const std::string& original,
-                                  quant::QuantModel* simulation, const PreparedData& data,
-                                  const CertificationOptions& options);
+                                  const std::string& config, quant::QuantModel* simulation,
+                                  const PreparedData& data, const CertificationOptions& options);
 
 /// Throws InvalidModel, saying what is too far, unless it passed.
 void check_passed(const exports::Certificate& certificate);

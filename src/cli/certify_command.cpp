@@ -28,8 +28,8 @@ void certify(const CertifyOptions& options, std::ostream& out) {
   apply(asked.common);
   SPARSEBIT_CHECK(file_kind(options.file).format == ModelFormat::Onnx, InvalidArgument,
                   options.file, ": it is no ONNX file, and only those are certified");
-  const PreparedData data(options.data, asked.common.seed,
-                          origin_of_model(options.file).preprocess);
+  const Origin origin = origin_of_model(options.file);
+  const PreparedData data(options.data, asked.common.seed, origin.preprocess);
   check_output_files(
       {certificate_file(options.file, asked)},
       {options.file, options.original, options.simulation, options.data.data, options.data.labels});
@@ -46,7 +46,7 @@ void certify(const CertifyOptions& options, std::ostream& out) {
     check_fits(*file.module, data.batch(0, 1).inputs, options.file);
   }
   const exports::Certificate certificate =
-      certify_file(options.file, options.original, simulation.get(), data, asked);
+      certify_file(options.file, options.original, origin.config, simulation.get(), data, asked);
   out << (asked.json ? exports::to_json(certificate)
                      : exports::to_text(certificate) + "wrote " +
                            certificate_file(options.file, asked) + "\n");

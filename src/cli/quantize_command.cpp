@@ -243,8 +243,8 @@ void quantize(const QuantizeOptions& options, std::ostream& out) {
     CertificationOptions certification = options.certification;
     certification.json = asked.json;
     certification.common = asked.common;
-    summary.certificate =
-        certify_file(options.output, asked.model, model.get(), data, certification);
+    summary.certificate = certify_file(options.output, asked.model, chosen_config(asked).text,
+                                       model.get(), data, certification);
   }
   out << (asked.json ? as_json(options, *model, summary) : as_text(options, *model, summary));
   if (summary.certificate) check_passed(*summary.certificate);

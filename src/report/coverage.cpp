@@ -40,10 +40,9 @@ class Reader {
   }
 
  private:
+  /// Nothing for pairs, and for what calls no operator.
   std::optional<fx::OperatorCall> resolved(const Node& node) const {
-    const bool is_call = node.op() == fx::Opcode::CallFunction ||
-                         node.op() == fx::Opcode::CallMethod || node.op() == fx::Opcode::CallModule;
-    return is_call && !quantizer_of(node) ? fx::resolve(node, module_) : std::nullopt;
+    return quantizer_of(node) ? std::nullopt : fx::resolve(node, module_);
   }
 
   /// Nothing of it is written, or it only takes a tuple apart.
