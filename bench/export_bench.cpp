@@ -86,11 +86,11 @@ void measure(const std::string& name) {
   SPARSEBIT_CHECK(certificate.speed, Unsupported, certificate.comparisons.back().missing);
   const report::Coverage coverage = report::coverage_in_onnxruntime(model);
   double within = 1, steps = 0, steps_optimized = 0;
-  for (const auto& output : certificate.find(exports::Way::NotOptimized)->outputs) {
+  for (const auto& output : certificate.find(exports::Runner::NotOptimized)->outputs) {
     within = std::min(within, output.within_step);
     steps = std::max(steps, output.of_most);
   }
-  for (const auto& output : certificate.find(exports::Way::Optimized)->outputs)
+  for (const auto& output : certificate.find(exports::Runner::Optimized)->outputs)
     steps_optimized = std::max(steps_optimized, output.of_most);
   fmt::print("{:<14} {:>9.2f} % {:>9.2g} {:>11.2g} {:>11.1f} % {:>9.2f} {:>9.2f} {:>7.2f}\n", name,
              100 * within, steps, steps_optimized, 100 * coverage.share_of_multiplications(),

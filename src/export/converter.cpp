@@ -16,7 +16,7 @@ fx::Args with_known_values(const fx::Args& args, ValueSource& source) {
   std::vector<fx::Value> values;
   for (const fx::Value& value : args.values()) {
     values.push_back(value.map_nodes([&](fx::Node& n) -> fx::Value {
-      const Val v = source.value_of(n);
+      const NodeResult v = source.value_of(n);
       return v.is_plain() ? v.plain : fx::Value(n);
     }));
   }
@@ -24,11 +24,11 @@ fx::Args with_known_values(const fx::Args& args, ValueSource& source) {
 }
 
 /// A tensor that takes part in type promotion as `value` does.
-at::Tensor stand_in(const Val& value) {
+at::Tensor stand_in(const NodeResult& value) {
   if (value.is_plain() && value.plain.is_number())
     return at::native::wrapped_scalar_tensor(value.plain.to_scalar());
   if (value.is_plain()) return value.plain.tensor();
-  const Sym& sym = value.sym();
+  const OnnxTensor& sym = value.sym();
   if (value.is_number()) {
     at::Tensor number = at::zeros({}, sym.dtype);
     number.unsafeGetTensorImpl()->set_wrapped_number(true);
@@ -76,32 +76,32 @@ std::vector<int64_t> Call::ints(std::string_view name, size_t count) const {
   return known(name, [&] { return args_.ints(name, count); });
 }
 
-Val Call::val(std::string_view name) { return value(args_[name]); }
+NodeResult Call::val(std::string_view name) { return value(args_[name]); }
 
-Val Call::value(const fx::Value& value) {
+NodeResult Call::value(const fx::Value& value) {
   if (value.is_node()) return source_.value_of(value.node());
   if (!value.contains_node() || !value.is_sequence()) return value;
-  std::vector<Val> items;
+  std::vector<NodeResult> items;
   for (const fx::Value& item : value.items()) items.push_back(this->value(item));
-  return Val::sequence(std::move(items), value.is<fx::List>());
+  return NodeResult::sequence(std::move(items), value.is<fx::List>());
 }
 
-std::vector<Val> Call::items(std::string_view name) {
-  const Val list = val(name);
+std::vector<NodeResult> Call::items(std::string_view name) {
+  const NodeResult list = val(name);
   if (list.is_sequence()) return list.items;
-  std::vector<Val> items;
+  std::vector<NodeResult> items;
   if (!list.is_plain()) unsupported(c10::str("argument '", name, "' is not a list"));
   for (const fx::Value& item : list.plain.items()) items.emplace_back(item);
   return items;
 }
 
-std::vector<Sym> Call::tensors(std::string_view name) {
-  std::vector<Sym> tensors;
-  for (const Val& item : items(name)) tensors.push_back(sym(item));
+std::vector<OnnxTensor> Call::tensors(std::string_view name) {
+  std::vector<OnnxTensor> tensors;
+  for (const NodeResult& item : items(name)) tensors.push_back(sym(item));
   return tensors;
 }
 
-Sym Call::sym(const Val& value) {
+OnnxTensor Call::sym(const NodeResult& value) {
   if (value.is_tensor() || value.is_number()) return value.sym();
   if (value.is_plain() && value.plain.is_tensor())
     return w.constant(value.plain.tensor(), source_.path_of(value.plain.tensor()));
@@ -111,7 +111,7 @@ Sym Call::sym(const Val& value) {
   unsupported("expected a tensor, found " + fx::describe(value.plain));
 }
 
-Sym Call::int_vector(const Val& value) {
+OnnxTensor Call::int_vector(const NodeResult& value) {
   if (value.is_tensor() && value.sym().shape && value.sym().rank() == 1)
     return w.cast(value.sym(), at::kLong);
   if (value.is_tensor() || value.is_number())
@@ -121,13 +121,13 @@ Sym Call::int_vector(const Val& value) {
     return w.ints(value.plain.is_sequence() ? value.plain.ints()
                                             : std::vector<int64_t>{value.plain.to_int()});
   }
-  std::vector<Sym> parts;
+  std::vector<OnnxTensor> parts;
   std::vector<int64_t> run;  // of known numbers
   const auto flush = [&] {
     if (!run.empty()) parts.push_back(w.ints(run));
     run.clear();
   };
-  for (const Val& item : value.items) {
+  for (const NodeResult& item : value.items) {
     if (item.is_plain()) {
       run.push_back(item.plain.to_int());
       continue;
@@ -139,14 +139,14 @@ Sym Call::int_vector(const Val& value) {
   return w.concat(parts, 0);
 }
 
-Sym Call::scalar(const Val& value, at::ScalarType dtype) {
+OnnxTensor Call::scalar(const NodeResult& value, at::ScalarType dtype) {
   if (value.is_plain() && value.plain.is_number()) return w.scalar(value.plain.to_scalar(), dtype);
-  const Sym x = sym(value);
+  const OnnxTensor x = sym(value);
   const bool flat = x.shape && x.shape->size() == 1;
   return w.cast(flat ? w.squeeze(x, {0}) : x, dtype);
 }
 
-Sym Call::operand(const Val& value, at::ScalarType dtype) {
+OnnxTensor Call::operand(const NodeResult& value, at::ScalarType dtype) {
   if (value.is_plain() && value.plain.is_number()) return w.scalar(value.plain.to_scalar(), dtype);
   return w.cast(sym(value), dtype);
 }
@@ -157,19 +157,19 @@ at::Tensor Call::model_tensor(std::string_view name) const {
   return value.tensor();
 }
 
-bool holds_tensor(const Val& value) {
+bool holds_tensor(const NodeResult& value) {
   return value.is_tensor() || (value.is_plain() && value.plain.is_tensor());
 }
 
-at::ScalarType dtype_of(const Val& value) {
+at::ScalarType dtype_of(const NodeResult& value) {
   if (!value.is_plain()) return value.sym().dtype;
   if (value.plain.is_tensor()) return value.plain.tensor().scalar_type();
   if (value.plain.is_bool()) return at::kBool;
   return value.plain.is_int() ? at::kLong : at::kDouble;
 }
 
-at::ScalarType result_type(const Val& a, const Val& b) {
-  for (const Val* v : {&a, &b}) {
+at::ScalarType result_type(const NodeResult& a, const NodeResult& b) {
+  for (const NodeResult* v : {&a, &b}) {
     if (dtype_of(*v) == at::ScalarType::Undefined) return dtype_of(v == &a ? b : a);
   }
   return at::result_type(stand_in(a), stand_in(b));

@@ -17,7 +17,7 @@ namespace sparsebit::exports {
 class ValueSource {
  public:
   virtual ~ValueSource() = default;
-  virtual Val value_of(const fx::Node& node) = 0;
+  virtual NodeResult value_of(const fx::Node& node) = 0;
   /// Dotted path of a tensor of the model, "" for any other.
   virtual std::string path_of(const at::Tensor& tensor) const = 0;
   /// Whether this is the only node that uses a tensor of the model.
@@ -45,22 +45,22 @@ class Call {
   std::vector<int64_t> ints(std::string_view name) const;
   std::vector<int64_t> ints(std::string_view name, size_t count) const;
 
-  Val val(std::string_view name);
-  Val value(const fx::Value& value);
+  NodeResult val(std::string_view name);
+  NodeResult value(const fx::Value& value);
   /// A tensor; numbers become 0-dim tensors of their own type.
-  Sym tensor(std::string_view name) { return sym(val(name)); }
+  OnnxTensor tensor(std::string_view name) { return sym(val(name)); }
   /// Absent when the argument is None.
-  Sym optional(std::string_view name) { return is_none(name) ? Sym{} : tensor(name); }
-  std::vector<Val> items(std::string_view name);
-  std::vector<Sym> tensors(std::string_view name);
-  Sym sym(const Val& value);
+  OnnxTensor optional(std::string_view name) { return is_none(name) ? OnnxTensor{} : tensor(name); }
+  std::vector<NodeResult> items(std::string_view name);
+  std::vector<OnnxTensor> tensors(std::string_view name);
+  OnnxTensor sym(const NodeResult& value);
   /// Numbers, known or not, as int64[n]; one number counts as a list of one.
-  Sym int_vector(const Val& value);
-  Sym int_vector(std::string_view name) { return int_vector(val(name)); }
+  OnnxTensor int_vector(const NodeResult& value);
+  OnnxTensor int_vector(std::string_view name) { return int_vector(val(name)); }
   /// As 0-dim tensor of a type.
-  Sym scalar(const Val& value, at::ScalarType dtype);
+  OnnxTensor scalar(const NodeResult& value, at::ScalarType dtype);
   /// An operand of an elementwise operator in the type that it computes in.
-  Sym operand(const Val& value, at::ScalarType dtype);
+  OnnxTensor operand(const NodeResult& value, at::ScalarType dtype);
 
   /// The model's tensor behind an argument, undefined when it is something else.
   at::Tensor model_tensor(std::string_view name) const;
@@ -78,7 +78,7 @@ class Call {
 };
 
 /// Writes one call; returns what the call gives. An in-place form gives the new content.
-using Converter = std::function<Val(Call&)>;
+using Converter = std::function<NodeResult(Call&)>;
 using Converters = Registry<Converter>;
 
 /// All converters by canonical operator name.
@@ -86,10 +86,10 @@ const Converters& converters();
 
 /// torch's result type of an elementwise operator: numbers count less than tensors, tensors without
 /// dimensions less than others.
-at::ScalarType result_type(const Val& a, const Val& b);
-at::ScalarType dtype_of(const Val& value);
+at::ScalarType result_type(const NodeResult& a, const NodeResult& b);
+at::ScalarType dtype_of(const NodeResult& value);
 /// Whether a value is a tensor, constant or not.
-bool holds_tensor(const Val& value);
+bool holds_tensor(const NodeResult& value);
 /// Runtimes add, compare, ... only some types: bools and narrow integers are widened.
 at::ScalarType computable(at::ScalarType dtype);
 

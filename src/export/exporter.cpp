@@ -118,7 +118,7 @@ void Exporter::name_values() {
   }
 }
 
-Val Exporter::value_of(const Node& node) {
+NodeResult Exporter::value_of(const Node& node) {
   const auto it = values_.find(&node);
   SPARSEBIT_CHECK(it != values_.end(), InvalidModel, "node '", node.name(),
                   "' is used before it is computed");
@@ -135,7 +135,7 @@ bool Exporter::used_once(const at::Tensor& tensor) const {
   return it == tensor_uses_.end() || it->second <= 1;
 }
 
-Val Exporter::read_attribute(const Node& node) {
+NodeResult Exporter::read_attribute(const Node& node) {
   if (const at::Tensor* tensor = module_.find_tensor(node.target())) {
     if (!tensor->defined()) return Value(fx::None());
     return writer_.constant(*tensor, path_of(*tensor));
@@ -147,7 +147,7 @@ Val Exporter::read_attribute(const Node& node) {
 }
 
 /// What depends on nothing but known values is computed now. Weights stay weights.
-std::optional<Val> Exporter::fold(const Node& node, const fx::OperatorCall& call) {
+std::optional<NodeResult> Exporter::fold(const Node& node, const fx::OperatorCall& call) {
   if (node.op() == Opcode::CallModule || random_operators().contains(call.op->name))
     return std::nullopt;
   const Call known(node, call.args, writer_, *this);
@@ -162,13 +162,13 @@ std::optional<Val> Exporter::fold(const Node& node, const fx::OperatorCall& call
   if (!plain) return std::nullopt;
   Value result = fx::run_kernel(*call.op, fx::Args(call.op->schema, values));
   if (is_large_fill(call.op->name, result)) return std::nullopt;
-  if (call.op->effect == fx::Effect::WritesInput) return Val(values[0]);  // the new content
-  return Val(std::move(result));
+  if (call.op->effect == fx::Effect::WritesInput) return NodeResult(values[0]);  // the new content
+  return NodeResult(std::move(result));
 }
 
-Val Exporter::convert_call(const Node& node, const fx::OperatorCall& call) {
+NodeResult Exporter::convert_call(const Node& node, const fx::OperatorCall& call) {
   if (call.op->effect == fx::Effect::Checks) return Value(fx::None());  // ONNX has no assertions
-  if (std::optional<Val> folded = fold(node, call)) return std::move(*folded);
+  if (std::optional<NodeResult> folded = fold(node, call)) return std::move(*folded);
   const Converter* converter = converters().find(call.op->name);
   if (!converter && call.op->name.starts_with("onnx.")) return write_onnx_operator(node, call);
   if (!converter) {
@@ -183,10 +183,10 @@ Val Exporter::convert_call(const Node& node, const fx::OperatorCall& call) {
   return (*converter)(view);
 }
 
-Val Exporter::convert(const Node& node) {
+NodeResult Exporter::convert(const Node& node) {
   if (node.op() == Opcode::GetAttr) return read_attribute(node);
   if (is_carried(node)) {
-    Val result = carry_through(node);
+    NodeResult result = carry_through(node);
     name_result(node, result);
     return result;
   }
@@ -195,7 +195,7 @@ Val Exporter::convert(const Node& node) {
   if (const std::optional<fx::OperatorCall> call = fx::resolve(node, module_)) {
     if (is_clipped_by_rounding(node, *call)) return value_of(*node.inputs().front());
     const bool in_place = fx::mutates_input(node, module_);
-    Val result = convert_call(node, *call);
+    NodeResult result = convert_call(node, *call);
     if (in_place) keep_type(node, *call, result);
     name_result(node, result);
     if (!in_place) return result;
@@ -215,7 +215,7 @@ Val Exporter::convert(const Node& node) {
 
 void Exporter::write_node(const Node& node) {
   writer_.begin(node.name());
-  Val value = with_context(
+  NodeResult value = with_context(
       [&] {
         const c10::InferenceMode inference;
         return convert(node);
@@ -226,10 +226,10 @@ void Exporter::write_node(const Node& node) {
   values_[&node] = std::move(value);
 }
 
-void Exporter::name_result(const Node& node, Val& result) {
+void Exporter::name_result(const Node& node, NodeResult& result) {
   const std::string& name = value_names_.at(&node);
   if (result.is_tensor() || result.is_number()) {
-    Sym& sym = result.cell->sym;
+    OnnxTensor& sym = result.cell->sym;
     if (writer_.rename(sym, name)) writer_.name_producer(sym, node.name());
   } else if (result.is_sequence()) {
     name_items(node, result);
@@ -238,12 +238,12 @@ void Exporter::name_result(const Node& node, Val& result) {
 }
 
 /// Items are called node.0, node.1, ...; a value that stands in several places keeps one name.
-void Exporter::name_items(const Node& node, Val& result) {
+void Exporter::name_items(const Node& node, NodeResult& result) {
   std::map<std::string, std::string> renamed;
   for (size_t i = 0; i < result.items.size(); ++i) {
-    Val& item = result.items[i];
+    NodeResult& item = result.items[i];
     if (!item.is_tensor()) continue;
-    Sym& sym = item.cell->sym;
+    OnnxTensor& sym = item.cell->sym;
     const std::string before = sym.name;
     if (const auto it = renamed.find(before); it != renamed.end()) {
       sym.name = it->second;
@@ -255,13 +255,13 @@ void Exporter::name_items(const Node& node, Val& result) {
   }
 }
 
-void Exporter::apply_fact(const Fact& fact, Val& value, const Node& node) {
+void Exporter::apply_fact(const Fact& fact, NodeResult& value, const Node& node) {
   if (value.is_sequence()) {
     for (size_t i = 0; i < std::min(fact.items.size(), value.items.size()); ++i)
       apply_fact(fact.items[i], value.items[i], node);
   }
   if (!value.is_tensor() || !fact.tensor) return;
-  Sym& sym = value.cell->sym;
+  OnnxTensor& sym = value.cell->sym;
   if (sym.dtype == at::ScalarType::Undefined) sym.dtype = fact.tensor->dtype;
   SPARSEBIT_CHECK(sym.dtype == fact.tensor->dtype, Internal, "node '", node.name(), "' gives ",
                   fx::dtype_name(fact.tensor->dtype), ", its ONNX form gives ",

@@ -25,7 +25,7 @@ class Exporter : public ValueSource {
   const std::map<std::string, int64_t>& domains() const { return domains_; }
   bool carries_unknown_operators() const { return carries_unknown_; }
 
-  Val value_of(const fx::Node& node) override;
+  NodeResult value_of(const fx::Node& node) override;
   std::string path_of(const at::Tensor& tensor) const override;
   bool used_once(const at::Tensor& tensor) const override;
 
@@ -33,19 +33,19 @@ class Exporter : public ValueSource {
   void index_model();
   void name_values();
   void write_node(const fx::Node& node);
-  Val convert(const fx::Node& node);
-  Val convert_call(const fx::Node& node, const fx::OperatorCall& call);
-  std::optional<Val> fold(const fx::Node& node, const fx::OperatorCall& call);
-  Val read_attribute(const fx::Node& node);
-  void name_result(const fx::Node& node, Val& result);
-  void name_items(const fx::Node& node, Val& result);
-  void apply_fact(const Fact& fact, Val& value, const fx::Node& node);
+  NodeResult convert(const fx::Node& node);
+  NodeResult convert_call(const fx::Node& node, const fx::OperatorCall& call);
+  std::optional<NodeResult> fold(const fx::Node& node, const fx::OperatorCall& call);
+  NodeResult read_attribute(const fx::Node& node);
+  void name_result(const fx::Node& node, NodeResult& result);
+  void name_items(const fx::Node& node, NodeResult& result);
+  void apply_fact(const Fact& fact, NodeResult& value, const fx::Node& node);
 
   // Changes in place, see in_place.cpp.
-  void keep_type(const fx::Node& node, const fx::OperatorCall& call, Val& result);
-  void store_change(const fx::Node& node, const fx::OperatorCall& call, Val result);
-  void write_back(const fx::Node& view, const Sym& content, const fx::Node& by);
-  std::optional<Sym> base_after_write(const fx::Node& view, const Sym& content);
+  void keep_type(const fx::Node& node, const fx::OperatorCall& call, NodeResult& result);
+  void store_change(const fx::Node& node, const fx::OperatorCall& call, NodeResult result);
+  void write_back(const fx::Node& view, const OnnxTensor& content, const fx::Node& by);
+  std::optional<OnnxTensor> base_after_write(const fx::Node& view, const OnnxTensor& content);
   void check_not_read_again(const fx::Node& view, const fx::Node& base, const fx::Node& by) const;
   std::unordered_set<const fx::Node*> bases_of(const fx::Node& node) const;
   void refresh_views(const fx::Node& changed, const fx::Node& by);
@@ -53,24 +53,25 @@ class Exporter : public ValueSource {
   bool used_after(const fx::Node& node, const fx::Node& by) const;
 
   // Operators that only ONNX has, see onnx_passthrough.cpp.
-  Val write_onnx_operator(const fx::Node& node, const fx::OperatorCall& call);
-  Val carry_through(const fx::Node& node);
-  Sym carried_input(const fx::Node& node, const fx::Value& value);
+  NodeResult write_onnx_operator(const fx::Node& node, const fx::OperatorCall& call);
+  NodeResult carry_through(const fx::Node& node);
+  OnnxTensor carried_input(const fx::Node& node, const fx::Value& value);
   void check_carried_opsets(const fx::Node& node, const onnx::NodeProto& proto);
   void check_carried_opset(const fx::Node& node, const std::string& type, int64_t opset);
 
   // Quantizers, see quantization.cpp.
-  Val write_quantizer(const fx::Node& node, quant::Quantizer& quantizer);
-  Val write_feature_quantizer(const fx::Node& node, const quant::Quantizer& quantizer, Sym x);
-  Val write_weight_quantizer(const fx::Node& node, quant::Quantizer& quantizer,
-                             const at::Tensor& weight);
+  NodeResult write_quantizer(const fx::Node& node, quant::Quantizer& quantizer);
+  NodeResult write_feature_quantizer(const fx::Node& node, const quant::Quantizer& quantizer,
+                                     OnnxTensor x);
+  NodeResult write_weight_quantizer(const fx::Node& node, quant::Quantizer& quantizer,
+                                    const at::Tensor& weight);
   Attrs extra_attributes(const quant::QuantSpec& spec) const;
   bool is_clipped_by_rounding(const fx::Node& node, const fx::OperatorCall& call) const;
 
   // Inputs and outputs.
   struct Result {
     std::string wish;
-    Val value;
+    NodeResult value;
     const Fact* fact = nullptr;
   };
   void write_inputs(onnx::GraphProto& graph);
@@ -81,7 +82,7 @@ class Exporter : public ValueSource {
   const OnnxExportOptions& options_;
   ShapeFacts facts_;
   GraphWriter writer_;
-  std::unordered_map<const fx::Node*, Val> values_;
+  std::unordered_map<const fx::Node*, NodeResult> values_;
   std::unordered_map<const fx::Node*, std::string> value_names_;
   std::unordered_map<const fx::Node*, size_t> position_;
   std::unordered_map<const c10::TensorImpl*, std::string> tensor_paths_;
@@ -90,7 +91,8 @@ class Exporter : public ValueSource {
   std::unordered_set<std::string> taken_outputs_;
   std::map<std::string, int64_t> domains_;
   bool carries_unknown_ = false;
-  std::unordered_map<const quant::Quantizer*, std::pair<Sym, Sym>> scales_;  // and zero points
+  std::unordered_map<const quant::Quantizer*, std::pair<OnnxTensor, OnnxTensor>>
+      scales_;  // and zero points
 };
 
 }  // namespace sparsebit::exports

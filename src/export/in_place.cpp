@@ -41,7 +41,7 @@ std::vector<const Node*> Exporter::sharing_memory(const Node& node) const {
 }
 
 /// A tensor that is changed in place keeps its type, whatever it is combined with.
-void Exporter::keep_type(const Node& node, const fx::OperatorCall& call, Val& result) {
+void Exporter::keep_type(const Node& node, const fx::OperatorCall& call, NodeResult& result) {
   const fx::Value& target = call.args.values().at(0);
   if (!target.is_node() || !holds_tensor(values_.at(&target.node()))) return;
   const at::ScalarType dtype = dtype_of(values_.at(&target.node()));
@@ -51,15 +51,15 @@ void Exporter::keep_type(const Node& node, const fx::OperatorCall& call, Val& re
 }
 
 /// After `node` changed its first input: that input's node and this one hold `result` from now on.
-void Exporter::store_change(const Node& node, const fx::OperatorCall& call, Val result) {
+void Exporter::store_change(const Node& node, const fx::OperatorCall& call, NodeResult result) {
   const fx::Value& target = call.args.values().at(0);
   const bool gives_nothing = call.op->effect == fx::Effect::WritesInput;
   if (!target.is_node()) {  // a constant that nobody else can see
-    values_[&node] = gives_nothing ? Val() : std::move(result);
+    values_[&node] = gives_nothing ? NodeResult() : std::move(result);
     return;
   }
   const Node& changed = target.node();
-  const Val before = values_.at(&changed);
+  const NodeResult before = values_.at(&changed);
   const bool number = !holds_tensor(before);
   if (number) {  // `n += 1` of a Python number makes a new one
     values_[&node] = std::move(result);
@@ -70,8 +70,8 @@ void Exporter::store_change(const Node& node, const fx::OperatorCall& call, Val 
                   Unsupported, "node '", node.name(), "' changes the model's own tensor '",
                   changed.target(), "', which an ONNX file cannot");
   Call view(node, call.args, writer_, *this);
-  const Sym content = view.sym(result);
-  values_[&node] = gives_nothing ? Val() : result;
+  const OnnxTensor content = view.sym(result);
+  values_[&node] = gives_nothing ? NodeResult() : result;
   if (before.is_tensor()) {  // everything that is the same tensor holds the same cell
     before.cell->sym = content;
     if (!gives_nothing) values_[&node] = before;
@@ -98,16 +98,16 @@ std::unordered_set<const Node*> Exporter::bases_of(const Node& node) const {
 }
 
 /// A view was changed: so was what it is a view of.
-void Exporter::write_back(const Node& view, const Sym& content, const Node& by) {
+void Exporter::write_back(const Node& view, const OnnxTensor& content, const Node& by) {
   const auto bases = facts_.aliases.find(&view);
   if (bases == facts_.aliases.end()) return;
   for (const Node* base : bases->second) {
-    const Val held = values_.at(base);
+    const NodeResult held = values_.at(base);
     if (held.is_tensor() && held.cell == values_.at(&view).cell) {
       write_back(*base, content, by);
       continue;
     }
-    const std::optional<Sym> updated = base_after_write(view, content);
+    const std::optional<OnnxTensor> updated = base_after_write(view, content);
     if (!updated) {
       check_not_read_again(view, *base, by);
       continue;
@@ -121,7 +121,7 @@ void Exporter::write_back(const Node& view, const Sym& content, const Node& by) 
   }
 }
 
-std::optional<Sym> Exporter::base_after_write(const Node& view, const Sym& content) {
+std::optional<OnnxTensor> Exporter::base_after_write(const Node& view, const OnnxTensor& content) {
   const std::optional<fx::OperatorCall> call = fx::resolve(view, module_);
   if (!call || !call->op->schema.find("input")) return std::nullopt;
   Call read(view, call->args, writer_, *this);
@@ -168,17 +168,17 @@ void Exporter::refresh_views(const Node& changed, const Node& by) {
     if (!is_read(*member)) continue;
     const auto bases = facts_.aliases.find(member);
     if (bases == facts_.aliases.end()) continue;  // the memory's owner, already up to date
-    const Val& held = values_.at(member);
+    const NodeResult& held = values_.at(member);
     const bool same =
         std::any_of(bases->second.begin(), bases->second.end(), [&](const Node* base) {
-          const Val& other = values_.at(base);
+          const NodeResult& other = values_.at(base);
           return other.cell && other.cell == held.cell;
         });
     if (same || fx::mutates_input(*member, module_)) continue;
     const std::optional<fx::OperatorCall> call = fx::resolve(*member, module_);
     SPARSEBIT_CHECK(call, Unsupported, "node '", member->name(),
                     "' shares memory with a tensor that is changed in place");
-    Val again = convert_call(*member, *call);
+    NodeResult again = convert_call(*member, *call);
     if (const Fact* fact = facts_.find(*member)) apply_fact(*fact, again, *member);
     if (held.cell && again.cell) {
       held.cell->sym = again.sym();

@@ -111,7 +111,7 @@ Attr to_attribute(const std::string& name, const Value& value) {
 
 /// An input that is a plain number or list in our graph. Numbers take the type of the tensors that
 /// must have the same one.
-Sym plain_input(Call& c, const Val& value, at::ScalarType dtype) {
+OnnxTensor plain_input(Call& c, const NodeResult& value, at::ScalarType dtype) {
   if (holds_tensor(value) || value.is_number()) return c.sym(value);
   const bool list = value.is_sequence() || value.plain.is_sequence();
   if (!list) {
@@ -129,7 +129,7 @@ Sym plain_input(Call& c, const Val& value, at::ScalarType dtype) {
 }
 
 struct Operands {
-  std::vector<Sym> inputs;
+  std::vector<OnnxTensor> inputs;
   Attrs attributes;
 };
 
@@ -143,7 +143,7 @@ bool means_nothing(const Value& value) {
 /// A weight of the model that stands where a fixed value is wanted.
 Value known_value(Call& c, const Value& value) {
   if (!value.is_node()) return value;
-  const Val held = c.value(value);
+  const NodeResult held = c.value(value);
   return held.is_tensor() && held.sym().constant.defined() ? Value(held.sym().constant) : value;
 }
 
@@ -170,7 +170,7 @@ Operands read_operands(Call& c, const std::string& type) {
     c.unsupported(type + needs_newer(c.w.opset(), has));
   }
   const auto& parameters = c.args().schema().parameters();
-  std::vector<Val> values;
+  std::vector<NodeResult> values;
   Operands operands;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const std::string& name = parameters[i].name;
@@ -203,13 +203,13 @@ Operands read_operands(Call& c, const std::string& type) {
     const auto group = groups.find(signature.type_group(i));
     const at::ScalarType dtype = group == groups.end() ? at::ScalarType::Undefined : group->second;
     const bool is_count = type == "TopK" && i == 1;  // one number, and yet a list
-    operands.inputs.push_back(values[i].is_none() ? Sym{}
+    operands.inputs.push_back(values[i].is_none() ? OnnxTensor{}
                               : is_count ? c.w.reshape(plain_input(c, values[i], dtype), Shape{1})
                                          : plain_input(c, values[i], dtype));
   }
   if (type == "Resize" && c.w.opset() < 13) {  // what is left out was an empty tensor
     for (const size_t i : {size_t{1}, size_t{2}}) {
-      Sym& input = operands.inputs.at(i);
+      OnnxTensor& input = operands.inputs.at(i);
       if (!input.present()) input = c.w.constant(at::empty({0}, at::kFloat));
     }
   }
@@ -227,14 +227,14 @@ const onnx::OpSchema* schema_of(const std::string& type, int64_t opset) {
   return onnx::OpSchemaRegistry::Schema(type, static_cast<int>(known), "");
 }
 
-Val as_value(std::vector<Sym> outputs, bool several) {
+NodeResult as_value(std::vector<OnnxTensor> outputs, bool several) {
   if (!several) return outputs[0];
-  std::vector<Val> items(outputs.begin(), outputs.end());
-  return Val::sequence(std::move(items));
+  std::vector<NodeResult> items(outputs.begin(), outputs.end());
+  return NodeResult::sequence(std::move(items));
 }
 
 /// An operator of the table that is spelled onnx.Name.
-Val Exporter::write_onnx_operator(const Node& node, const fx::OperatorCall& call) {
+NodeResult Exporter::write_onnx_operator(const Node& node, const fx::OperatorCall& call) {
   const std::string type = call.op->name.substr(std::string("onnx.").size());
   Call view(node, call.args, writer_, *this);
   const Operands operands = read_operands(view, type);

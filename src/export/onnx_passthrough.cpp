@@ -22,7 +22,7 @@ namespace {
 using fx::Node;
 using fx::Value;
 
-onnx::ValueInfoProto info_of(const Sym& sym) {
+onnx::ValueInfoProto info_of(const OnnxTensor& sym) {
   onnx::ValueInfoProto info;
   info.set_name(sym.name);
   auto& type = *info.mutable_type()->mutable_tensor_type();
@@ -36,7 +36,7 @@ onnx::ValueInfoProto info_of(const Sym& sym) {
   return info;
 }
 
-void read_info(const onnx::ValueInfoProto& info, Sym& sym) {
+void read_info(const onnx::ValueInfoProto& info, OnnxTensor& sym) {
   const auto& type = info.type().tensor_type();
   if (const auto dtype = io::scalar_type_of(type.elem_type())) sym.dtype = *dtype;
   if (!type.has_shape()) return;
@@ -46,15 +46,15 @@ void read_info(const onnx::ValueInfoProto& info, Sym& sym) {
 }
 
 /// What ONNX's own rules say about the results of one node; nothing where they say nothing.
-void infer_results(const onnx::NodeProto& node, const std::vector<Sym>& inputs, int64_t opset,
-                   std::vector<Sym>& outputs) {
+void infer_results(const onnx::NodeProto& node, const std::vector<OnnxTensor>& inputs,
+                   int64_t opset, std::vector<OnnxTensor>& outputs) {
   onnx::ModelProto model;
   model.set_ir_version(7);
   onnx::OperatorSetIdProto& import = *model.add_opset_import();
   import.set_domain("");
   import.set_version(opset);
   std::set<std::string> named;
-  for (const Sym& input : inputs) {
+  for (const OnnxTensor& input : inputs) {
     if (!input.present() || !named.insert(input.name).second) continue;
     if (input.dtype == at::ScalarType::Undefined) return;
     *model.mutable_graph()->add_input() = info_of(input);
@@ -69,7 +69,7 @@ void infer_results(const onnx::NodeProto& node, const std::vector<Sym>& inputs, 
     return;
   }
   for (const auto& info : model.graph().value_info()) {
-    for (Sym& output : outputs) {
+    for (OnnxTensor& output : outputs) {
       if (output.name == info.name()) read_info(info, output);
     }
   }
@@ -77,8 +77,8 @@ void infer_results(const onnx::NodeProto& node, const std::vector<Sym>& inputs, 
 
 }  // namespace
 
-Val Exporter::carry_through(const Node& node) {
-  std::vector<Sym> inputs;
+NodeResult Exporter::carry_through(const Node& node) {
+  std::vector<OnnxTensor> inputs;
   onnx::NodeProto proto = carried_node(node, [&](const Value& value) {
     return inputs.emplace_back(carried_input(node, value)).name;
   });
@@ -86,8 +86,8 @@ Val Exporter::carry_through(const Node& node) {
   carries_unknown_ |= node.kwarg("_reason") != nullptr;  // ONNX's checker may not like it either
   check_carried_opsets(node, proto);
   proto.set_name(writer_.unique_name(node.name() + "/" + proto.op_type()));
-  std::vector<Sym> outputs(static_cast<size_t>(count));
-  for (Sym& output : outputs) {
+  std::vector<OnnxTensor> outputs(static_cast<size_t>(count));
+  for (OnnxTensor& output : outputs) {
     output.name = writer_.unique_name(node.name() + "/output");
     proto.add_output(output.name);
   }
@@ -97,8 +97,8 @@ Val Exporter::carry_through(const Node& node) {
   return as_value(std::move(outputs), count != 1);
 }
 
-Sym Exporter::carried_input(const Node& node, const Value& value) {
-  const Val held = value.is_node() ? value_of(value.node()) : Val(value);
+OnnxTensor Exporter::carried_input(const Node& node, const Value& value) {
+  const NodeResult held = value.is_node() ? value_of(value.node()) : NodeResult(value);
   if (held.is_none()) return {};
   if (!held.is_plain()) return held.sym();
   SPARSEBIT_CHECK(held.plain.is_tensor() || held.plain.is_number(), InvalidModel, "node '",

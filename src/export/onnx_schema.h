@@ -1,6 +1,6 @@
 #pragma once
 
-#include "export/sym.h"
+#include "export/onnx_values.h"
 
 #include <onnx/defs/schema.h>
 
@@ -17,6 +17,6 @@ int64_t newest_schema_opset();
 const onnx::OpSchema* schema_of(const std::string& type, int64_t opset);
 
 /// One result, or a tuple of several.
-Val as_value(std::vector<Sym> outputs, bool several);
+NodeResult as_value(std::vector<OnnxTensor> outputs, bool several);
 
 }  // namespace sparsebit::exports

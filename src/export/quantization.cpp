@@ -55,8 +55,8 @@ TensorProto packed(const at::Tensor& integers, int32_t type) {
   return proto;
 }
 
-Sym integer_constant(GraphWriter& w, const at::Tensor& integers, int32_t type,
-                     const std::string& name) {
+OnnxTensor integer_constant(GraphWriter& w, const at::Tensor& integers, int32_t type,
+                            const std::string& name) {
   if (const auto known = torch_type(type)) return w.constant(integers.to(*known), name);
   return w.packed_constant(packed(integers, type), name.empty() ? "zero_point" : name);
 }
@@ -80,7 +80,7 @@ at::Tensor over_blocks(const at::Tensor& per_group, const Quantized& weight) {
 }
 
 /// A node's doc string, for people.
-void note(GraphWriter& w, const Sym& made, const std::string& text) {
+void note(GraphWriter& w, const OnnxTensor& made, const std::string& text) {
   if (!text.empty()) w.set_doc(made, text);
 }
 
@@ -89,15 +89,16 @@ std::string note_of(const Quantizer& quantizer) {
 }
 
 /// Old opsets have no blocks: rows of one group each, put together again by Reshape.
-Sym dequantized_by_rows(GraphWriter& w, const Quantized& weight) {
+OnnxTensor dequantized_by_rows(GraphWriter& w, const Quantized& weight) {
   const int64_t rows = weight.scale.numel();
-  const Sym q = integer_constant(w, weight.q.reshape({rows, -1}), weight.type, weight.name);
+  const OnnxTensor q = integer_constant(w, weight.q.reshape({rows, -1}), weight.type, weight.name);
   Attrs attrs = weight.extra;
   attrs.emplace_back("axis", 0);
-  const Sym flat = w.op("DequantizeLinear",
-                        {q, w.constant(weight.scale.reshape({-1})),
-                         integer_constant(w, weight.zero_point.reshape({-1}), weight.type, "")},
-                        attrs, at::kFloat, Shape{rows, weight.q.numel() / rows});
+  const OnnxTensor flat =
+      w.op("DequantizeLinear",
+           {q, w.constant(weight.scale.reshape({-1})),
+            integer_constant(w, weight.zero_point.reshape({-1}), weight.type, "")},
+           attrs, at::kFloat, Shape{rows, weight.q.numel() / rows});
   note(w, flat, weight.note);
   return w.reshape(flat, weight.q.sizes().vec());
 }
@@ -123,26 +124,26 @@ IntegerType integer_type(const QuantSpec& spec, int64_t opset, bool four_bit_typ
   return type;
 }
 
-Sym dequantized(GraphWriter& w, Quantized weight) {
+OnnxTensor dequantized(GraphWriter& w, Quantized weight) {
   SPARSEBIT_CHECK(weight.is_per_tensor() || w.opset() >= kOpsetOfAxes, Unsupported,
                   "scales per channel need opset ", kOpsetOfAxes, ", not ", w.opset());
   if (weight.group_size > 0 && w.opset() < kOpsetOfFourBits) return dequantized_by_rows(w, weight);
   const bool groups = weight.group_size > 0;
   const at::Tensor scale = groups ? over_blocks(weight.scale, weight) : weight.scale;
   const at::Tensor zero = groups ? over_blocks(weight.zero_point, weight) : weight.zero_point;
-  const Sym q = integer_constant(w, weight.q, weight.type, weight.name);
-  std::vector<Sym> inputs = {q, w.constant(scale, weight.name + ".scale")};
+  const OnnxTensor q = integer_constant(w, weight.q, weight.type, weight.name);
+  std::vector<OnnxTensor> inputs = {q, w.constant(scale, weight.name + ".scale")};
   if (weight.type != TensorProto::INT32)
     inputs.push_back(integer_constant(w, zero, weight.type, weight.name + ".zero_point"));
-  Sym made =
+  OnnxTensor made =
       w.op("DequantizeLinear", inputs, attributes_of(weight), at::kFloat, weight.q.sizes().vec());
   note(w, made, weight.note);
   made.integers = std::make_shared<Quantized>(std::move(weight));
   return made;
 }
 
-std::optional<Sym> transposed_integers(GraphWriter& w, const Sym& x,
-                                       const std::vector<int64_t>& order) {
+std::optional<OnnxTensor> transposed_integers(GraphWriter& w, const OnnxTensor& x,
+                                              const std::vector<int64_t>& order) {
   if (!x.integers || !x.integers->q.defined()) return std::nullopt;
   Quantized weight = *x.integers;
   const auto moved = [&](int64_t axis) {
@@ -166,21 +167,21 @@ Attrs Exporter::extra_attributes(const QuantSpec& spec) const {
   return options_.quantized.bits_attribute ? Attrs{{"bits", spec.bits}} : Attrs{};
 }
 
-Val Exporter::write_quantizer(const Node& node, Quantizer& quantizer) {
+NodeResult Exporter::write_quantizer(const Node& node, Quantizer& quantizer) {
   const Node& input = *node.inputs().front();
   if (quantizer.is_off_for_good()) return value_of(input);
   SPARSEBIT_CHECK(quantizer.is_calibrated(), InvalidArgument,
                   "it is not calibrated, so it has no scale");
   const at::Tensor* weight =
       input.op() == fx::Opcode::GetAttr ? module_.find_tensor(input.target()) : nullptr;
-  Val result = weight ? write_weight_quantizer(node, quantizer, *weight)
-                      : write_feature_quantizer(node, quantizer, value_of(input).sym());
+  NodeResult result = weight ? write_weight_quantizer(node, quantizer, *weight)
+                             : write_feature_quantizer(node, quantizer, value_of(input).sym());
   name_result(node, result);
   return result;
 }
 
-Val Exporter::write_weight_quantizer(const Node& node, Quantizer& quantizer,
-                                     const at::Tensor& weight) {
+NodeResult Exporter::write_weight_quantizer(const Node& node, Quantizer& quantizer,
+                                            const at::Tensor& weight) {
   const QuantSpec& spec = quantizer.spec();
   const quant::QParams found = quantizer.final_qparams();
   const IntegerType type = integer_type(spec, writer_.opset(), options_.quantized.four_bit_types);
@@ -195,7 +196,8 @@ Val Exporter::write_weight_quantizer(const Node& node, Quantizer& quantizer,
                                .extra = extra_attributes(spec)});
 }
 
-Val Exporter::write_feature_quantizer(const Node& node, const Quantizer& quantizer, Sym x) {
+NodeResult Exporter::write_feature_quantizer(const Node& node, const Quantizer& quantizer,
+                                             OnnxTensor x) {
   const QuantSpec& spec = quantizer.spec();
   const quant::QParams found = quantizer.final_qparams();
   if (const std::optional<double> divisor = quantizer.squeezes_by())
@@ -228,9 +230,10 @@ Val Exporter::write_feature_quantizer(const Node& node, const Quantizer& quantiz
   }
   const auto& [scale, zero] = known->second;
   const Attrs attrs = attributes_of(integers);
-  const Sym q = writer_.op("QuantizeLinear", {x, scale, zero}, attrs,
-                           torch_type(type.type).value_or(at::ScalarType::Undefined), x.shape);
-  Sym made = writer_.op("DequantizeLinear", {q, scale, zero}, attrs, at::kFloat, x.shape);
+  const OnnxTensor q =
+      writer_.op("QuantizeLinear", {x, scale, zero}, attrs,
+                 torch_type(type.type).value_or(at::ScalarType::Undefined), x.shape);
+  OnnxTensor made = writer_.op("DequantizeLinear", {q, scale, zero}, attrs, at::kFloat, x.shape);
   note(writer_, q, integers.note);
   note(writer_, made, integers.note);
   made.integers = std::make_shared<Quantized>(std::move(integers));

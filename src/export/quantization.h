@@ -40,10 +40,10 @@ struct IntegerType {
 IntegerType integer_type(const quant::QuantSpec& spec, int64_t opset, bool four_bit_types);
 
 /// DequantizeLinear of a constant.
-Sym dequantized(GraphWriter& w, Quantized weight);
+OnnxTensor dequantized(GraphWriter& w, Quantized weight);
 /// The same with axes in another order: what is stored is transposed. Nothing when x is something
 /// else.
-std::optional<Sym> transposed_integers(GraphWriter& w, const Sym& x,
-                                       const std::vector<int64_t>& order);
+std::optional<OnnxTensor> transposed_integers(GraphWriter& w, const OnnxTensor& x,
+                                              const std::vector<int64_t>& order);
 
 }  // namespace sparsebit::exports

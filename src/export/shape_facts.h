@@ -1,6 +1,6 @@
 #pragma once
 
-#include "export/sym.h"
+#include "export/onnx_values.h"
 
 #include "sparsebit/export/onnx.h"
 #include "sparsebit/fx/graph_module.h"

@@ -11,7 +11,7 @@ namespace sparsebit::exports {
 namespace {
 
 /// Type and sizes of a result; an open size has the symbol of the input that it follows, or none.
-void describe(onnx::ValueInfoProto& info, const Sym& sym, const Fact* fact) {
+void describe(onnx::ValueInfoProto& info, const OnnxTensor& sym, const Fact* fact) {
   info.set_name(sym.name);
   auto& type = *info.mutable_type()->mutable_tensor_type();
   if (sym.dtype == at::ScalarType::Undefined) return;
@@ -51,7 +51,7 @@ void Exporter::write_inputs(onnx::GraphProto& graph) {
         shape.add_dim()->set_dim_param(tensor.symbols[i]);
       }
     }
-    values_.emplace(input.node, Sym{name, tensor.dtype, tensor.shape});
+    values_.emplace(input.node, OnnxTensor{name, tensor.dtype, tensor.shape});
   }
 }
 
@@ -59,7 +59,7 @@ void Exporter::write_inputs(onnx::GraphProto& graph) {
 void Exporter::collect_results(const fx::Value& value, std::vector<Result>& results) {
   if (value.is_node()) {
     const fx::Node& node = value.node();
-    const Val found = value_of(node);
+    const NodeResult found = value_of(node);
     const Fact* fact = facts_.find(node);
     if (found.is_sequence()) {
       for (size_t i = 0; i < found.items.size(); ++i) {
@@ -91,7 +91,7 @@ std::string Exporter::write_output(onnx::GraphProto& graph, const Result& result
                                                  "'), which ONNX cannot"));
   }
   writer_.begin("output");
-  Sym sym;
+  OnnxTensor sym;
   if (!result.value.is_plain()) {
     sym = result.value.sym();
     sym.name = writer_.current_name(sym.name);

@@ -38,10 +38,10 @@ bool shares_memory(const Value& a, const Value& b) {
   return a.is_tensor() && b.is_tensor() && a.tensor().is_alias_of(b.tensor());
 }
 
-class Trial {
+class RecordedRun {
  public:
-  Trial(const fx::GraphModule& module, const std::map<std::string, int64_t>& sizes,
-        const TrialRun* other_than)
+  RecordedRun(const fx::GraphModule& module, const std::map<std::string, int64_t>& sizes,
+              const TrialRun* other_than)
       : module_(module), sizes_(sizes), other_than_(other_than) {
     for (const Node& node : module.graph().nodes()) writes_ |= fx::mutates_input(node, module);
   }
@@ -213,7 +213,7 @@ fx::Args in_eval_mode(const fx::Args& args) {
 TrialRun run_trial(const fx::GraphModule& module, std::vector<Value> inputs,
                    const std::map<std::string, int64_t>& sizes, const TrialRun* other_than) {
   const c10::InferenceMode inference;
-  return Trial(module, sizes, other_than).run(std::move(inputs));
+  return RecordedRun(module, sizes, other_than).run(std::move(inputs));
 }
 
 }  // namespace sparsebit::exports

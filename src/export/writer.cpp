@@ -80,7 +80,7 @@ void GraphWriter::begin(const std::string& node_name) {
   first_node_ = nodes_.size();
 }
 
-bool GraphWriter::rename(Sym& value, const std::string& name) {
+bool GraphWriter::rename(OnnxTensor& value, const std::string& name) {
   bool made_here = false;
   for (size_t i = first_node_; i < nodes_.size(); ++i) {
     for (std::string& output : *nodes_[i].mutable_output()) {
@@ -99,7 +99,7 @@ bool GraphWriter::rename(Sym& value, const std::string& name) {
   return true;
 }
 
-void GraphWriter::name_producer(const Sym& value, const std::string& name) {
+void GraphWriter::name_producer(const OnnxTensor& value, const std::string& name) {
   for (size_t i = first_node_; i < nodes_.size(); ++i) {
     const auto& outputs = nodes_[i].output();
     if (std::find(outputs.begin(), outputs.end(), value.name) == outputs.end()) continue;
@@ -107,7 +107,7 @@ void GraphWriter::name_producer(const Sym& value, const std::string& name) {
   }
 }
 
-void GraphWriter::set_doc(const Sym& value, const std::string& text) {
+void GraphWriter::set_doc(const OnnxTensor& value, const std::string& text) {
   for (size_t i = first_node_; i < nodes_.size(); ++i) {
     const auto& outputs = nodes_[i].output();
     if (std::find(outputs.begin(), outputs.end(), value.name) != outputs.end())
@@ -136,10 +136,10 @@ std::string GraphWriter::current_name(const std::string& name) const {
   return it == moved_.end() ? name : it->second;
 }
 
-Sym GraphWriter::constant(const at::Tensor& value, const std::string& name) {
+OnnxTensor GraphWriter::constant(const at::Tensor& value, const std::string& name) {
   const auto sym_of = [&](size_t index) {
     const auto& [stored, tensor] = constants_[index];
-    return Sym{stored, tensor.scalar_type(), tensor.sizes().vec(), tensor};
+    return OnnxTensor{stored, tensor.scalar_type(), tensor.sizes().vec(), tensor};
   };
   const auto known = constants_by_identity_.find(value.unsafeGetTensorImpl());
   if (known != constants_by_identity_.end()) return sym_of(known->second);
@@ -160,24 +160,25 @@ Sym GraphWriter::constant(const at::Tensor& value, const std::string& name) {
   return sym_of(index);
 }
 
-Sym GraphWriter::packed_constant(onnx::TensorProto tensor, const std::string& name) {
+OnnxTensor GraphWriter::packed_constant(onnx::TensorProto tensor, const std::string& name) {
   tensor.set_name(unique_name(name));
   packed_constants_.push_back(std::move(tensor));
   const onnx::TensorProto& stored = packed_constants_.back();
   return {.name = stored.name(), .shape = Shape(stored.dims().begin(), stored.dims().end())};
 }
 
-Sym GraphWriter::ints(const std::vector<int64_t>& values) {
+OnnxTensor GraphWriter::ints(const std::vector<int64_t>& values) {
   return constant(at::tensor(values, at::kLong));
 }
 
-Sym GraphWriter::scalar(const at::Scalar& value, at::ScalarType dtype) {
+OnnxTensor GraphWriter::scalar(const at::Scalar& value, at::ScalarType dtype) {
   const bool known = dtype != at::ScalarType::Undefined;
   return constant(at::scalar_tensor(value, known ? dtype : at::kFloat));
 }
 
-std::vector<Sym> GraphWriter::emit(const std::string& type, const std::vector<Sym>& inputs,
-                                   const Attrs& attrs, size_t outputs) {
+std::vector<OnnxTensor> GraphWriter::emit(const std::string& type,
+                                          const std::vector<OnnxTensor>& inputs, const Attrs& attrs,
+                                          size_t outputs) {
   onnx::NodeProto& node = nodes_.emplace_back();
   node.set_op_type(type);
   node.set_name(unique_name(node_name_ + "/" + type));
@@ -189,17 +190,17 @@ std::vector<Sym> GraphWriter::emit(const std::string& type, const std::vector<Sy
     proto.set_name(attr.name);
     std::visit(FillAttribute{proto}, attr.content);
   }
-  std::vector<Sym> results(outputs);
-  for (Sym& result : results) {
+  std::vector<OnnxTensor> results(outputs);
+  for (OnnxTensor& result : results) {
     result.name = unique_name(node_name_ + "/" + type + "_output");
     node.add_output(result.name);
   }
   return results;
 }
 
-Sym GraphWriter::op(const std::string& type, const std::vector<Sym>& inputs, const Attrs& attrs,
-                    at::ScalarType dtype, std::optional<Shape> shape) {
-  Sym result = std::move(emit(type, inputs, attrs, 1)[0]);
+OnnxTensor GraphWriter::op(const std::string& type, const std::vector<OnnxTensor>& inputs,
+                           const Attrs& attrs, at::ScalarType dtype, std::optional<Shape> shape) {
+  OnnxTensor result = std::move(emit(type, inputs, attrs, 1)[0]);
   result.dtype = dtype;
   result.shape = std::move(shape);
   return result;

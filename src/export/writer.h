@@ -1,6 +1,6 @@
 #pragma once
 
-#include "export/sym.h"
+#include "export/onnx_values.h"
 
 #include <onnx/onnx_pb.h>
 
@@ -50,12 +50,12 @@ class GraphWriter {
   /// Operators emitted from now on are parts of the node of this name.
   void begin(const std::string& node_name);
   /// Gives a value that was emitted since begin() another name; returns whether it was.
-  bool rename(Sym& value, const std::string& name);
+  bool rename(OnnxTensor& value, const std::string& name);
   /// Names the emitted node that makes `value`, if it was made since begin().
-  void name_producer(const Sym& value, const std::string& name);
+  void name_producer(const OnnxTensor& value, const std::string& name);
 
   /// Says something about the node that makes `value`, for people.
-  void set_doc(const Sym& value, const std::string& text);
+  void set_doc(const OnnxTensor& value, const std::string& text);
 
   bool is_made_by_node(const std::string& value) const;
   /// Gives a value of this name, if there is one, another name everywhere.
@@ -64,13 +64,15 @@ class GraphWriter {
   std::string current_name(const std::string& name) const;
 
   /// A constant; equal ones are stored once.
-  Sym constant(const at::Tensor& value, const std::string& name = "");
-  Sym ints(const std::vector<int64_t>& values);
-  Sym scalar(const at::Scalar& value, at::ScalarType dtype);
-  Sym scalar_like(const at::Scalar& value, const Sym& like) { return scalar(value, like.dtype); }
+  OnnxTensor constant(const at::Tensor& value, const std::string& name = "");
+  OnnxTensor ints(const std::vector<int64_t>& values);
+  OnnxTensor scalar(const at::Scalar& value, at::ScalarType dtype);
+  OnnxTensor scalar_like(const at::Scalar& value, const OnnxTensor& like) {
+    return scalar(value, like.dtype);
+  }
 
   /// A constant of a type that libtorch does not have.
-  Sym packed_constant(onnx::TensorProto tensor, const std::string& name);
+  OnnxTensor packed_constant(onnx::TensorProto tensor, const std::string& name);
 
   /// Moves nodes and initializers that the outputs depend on into `graph`.
   void finish(onnx::GraphProto& graph, const std::vector<std::string>& outputs);
@@ -79,100 +81,113 @@ class GraphWriter {
   // --- nodes -----------------------------------------------------------------------------------
 
   /// One node with `outputs` results, of which nothing is known yet.
-  std::vector<Sym> emit(const std::string& type, const std::vector<Sym>& inputs, const Attrs& attrs,
-                        size_t outputs);
+  std::vector<OnnxTensor> emit(const std::string& type, const std::vector<OnnxTensor>& inputs,
+                               const Attrs& attrs, size_t outputs);
   /// As it stands; its outputs are already named. For nodes that are carried through.
   void append(onnx::NodeProto node) { nodes_.push_back(std::move(node)); }
-  Sym op(const std::string& type, const std::vector<Sym>& inputs, const Attrs& attrs,
-         at::ScalarType dtype, std::optional<Shape> shape);
+  OnnxTensor op(const std::string& type, const std::vector<OnnxTensor>& inputs, const Attrs& attrs,
+                at::ScalarType dtype, std::optional<Shape> shape);
 
   // --- elementwise -----------------------------------------------------------------------------
 
-  Sym unary(const std::string& type, const Sym& x, const Attrs& attrs = {});
+  OnnxTensor unary(const std::string& type, const OnnxTensor& x, const Attrs& attrs = {});
   /// Operands have the same type already.
-  Sym binary(const std::string& type, const Sym& a, const Sym& b);
-  Sym add(const Sym& a, const Sym& b) { return binary("Add", a, b); }
-  Sym sub(const Sym& a, const Sym& b) { return binary("Sub", a, b); }
-  Sym mul(const Sym& a, const Sym& b) { return binary("Mul", a, b); }
-  Sym div(const Sym& a, const Sym& b) { return binary("Div", a, b); }
-  Sym pow(const Sym& a, const Sym& b) { return binary("Pow", a, b); }
-  Sym minimum(const Sym& a, const Sym& b) { return extremum("Min", "Less", a, b); }
-  Sym maximum(const Sym& a, const Sym& b) { return extremum("Max", "Greater", a, b); }
+  OnnxTensor binary(const std::string& type, const OnnxTensor& a, const OnnxTensor& b);
+  OnnxTensor add(const OnnxTensor& a, const OnnxTensor& b) { return binary("Add", a, b); }
+  OnnxTensor sub(const OnnxTensor& a, const OnnxTensor& b) { return binary("Sub", a, b); }
+  OnnxTensor mul(const OnnxTensor& a, const OnnxTensor& b) { return binary("Mul", a, b); }
+  OnnxTensor div(const OnnxTensor& a, const OnnxTensor& b) { return binary("Div", a, b); }
+  OnnxTensor pow(const OnnxTensor& a, const OnnxTensor& b) { return binary("Pow", a, b); }
+  OnnxTensor minimum(const OnnxTensor& a, const OnnxTensor& b) {
+    return extremum("Min", "Less", a, b);
+  }
+  OnnxTensor maximum(const OnnxTensor& a, const OnnxTensor& b) {
+    return extremum("Max", "Greater", a, b);
+  }
   // The same with a number of the tensor's type.
-  Sym add(const Sym& a, double b) { return add(a, scalar_like(b, a)); }
-  Sym sub(const Sym& a, double b) { return sub(a, scalar_like(b, a)); }
-  Sym mul(const Sym& a, double b) { return mul(a, scalar_like(b, a)); }
-  Sym div(const Sym& a, double b) { return div(a, scalar_like(b, a)); }
-  Sym pow(const Sym& a, double b) { return pow(a, scalar_like(b, a)); }
-  Sym neg(const Sym& a) { return unary("Neg", a); }
+  OnnxTensor add(const OnnxTensor& a, double b) { return add(a, scalar_like(b, a)); }
+  OnnxTensor sub(const OnnxTensor& a, double b) { return sub(a, scalar_like(b, a)); }
+  OnnxTensor mul(const OnnxTensor& a, double b) { return mul(a, scalar_like(b, a)); }
+  OnnxTensor div(const OnnxTensor& a, double b) { return div(a, scalar_like(b, a)); }
+  OnnxTensor pow(const OnnxTensor& a, double b) { return pow(a, scalar_like(b, a)); }
+  OnnxTensor neg(const OnnxTensor& a) { return unary("Neg", a); }
   /// `type` is Equal, Less, Greater, LessOrEqual or GreaterOrEqual.
-  Sym compare(const std::string& type, const Sym& a, const Sym& b);
-  Sym compare(const std::string& type, const Sym& a, double b) {
+  OnnxTensor compare(const std::string& type, const OnnxTensor& a, const OnnxTensor& b);
+  OnnxTensor compare(const std::string& type, const OnnxTensor& a, double b) {
     return compare(type, a, scalar_like(b, a));
   }
   /// `type` is And, Or or Xor.
-  Sym logic(const std::string& type, const Sym& a, const Sym& b);
-  Sym logical_not(const Sym& a);
-  Sym cast(const Sym& x, at::ScalarType dtype);
-  Sym where(const Sym& condition, const Sym& a, const Sym& b);
+  OnnxTensor logic(const std::string& type, const OnnxTensor& a, const OnnxTensor& b);
+  OnnxTensor logical_not(const OnnxTensor& a);
+  OnnxTensor cast(const OnnxTensor& x, at::ScalarType dtype);
+  OnnxTensor where(const OnnxTensor& condition, const OnnxTensor& a, const OnnxTensor& b);
   /// Either bound may be absent.
-  Sym clip(const Sym& x, const Sym& low, const Sym& high);
-  Sym identity(const Sym& x) { return op("Identity", {x}, {}, x.dtype, x.shape); }
+  OnnxTensor clip(const OnnxTensor& x, const OnnxTensor& low, const OnnxTensor& high);
+  OnnxTensor identity(const OnnxTensor& x) { return op("Identity", {x}, {}, x.dtype, x.shape); }
 
   // --- shape -----------------------------------------------------------------------------------
 
-  Sym shape_of(const Sym& x);              ///< int64[rank]
-  Sym size_of(const Sym& x, int64_t dim);  ///< int64[1], a constant when it is fixed
-  Sym numel_of(const Sym& x);              ///< 0-dim int64
-  Sym reshape(const Sym& x, const Sym& shape);
+  OnnxTensor shape_of(const OnnxTensor& x);              ///< int64[rank]
+  OnnxTensor size_of(const OnnxTensor& x, int64_t dim);  ///< int64[1], a constant when it is fixed
+  OnnxTensor numel_of(const OnnxTensor& x);              ///< 0-dim int64
+  OnnxTensor reshape(const OnnxTensor& x, const OnnxTensor& shape);
   /// -1 and 0 as in ONNX.
-  Sym reshape(const Sym& x, const Shape& shape) { return reshape(x, ints(shape)); }
-  Sym transpose(const Sym& x, std::vector<int64_t> order);
-  Sym swap(const Sym& x, int64_t a, int64_t b);
-  Sym unsqueeze(const Sym& x, std::vector<int64_t> axes);  ///< positions in the result
-  Sym squeeze(const Sym& x, std::vector<int64_t> axes);
-  Sym expand(const Sym& x, const Sym& shape);
-  Sym tile(const Sym& x, const Sym& repeats);
-  Sym concat(const std::vector<Sym>& xs, int64_t axis);
-  std::vector<Sym> split(const Sym& x, const std::vector<int64_t>& sizes, int64_t axis);
+  OnnxTensor reshape(const OnnxTensor& x, const Shape& shape) { return reshape(x, ints(shape)); }
+  OnnxTensor transpose(const OnnxTensor& x, std::vector<int64_t> order);
+  OnnxTensor swap(const OnnxTensor& x, int64_t a, int64_t b);
+  OnnxTensor unsqueeze(const OnnxTensor& x,
+                       std::vector<int64_t> axes);  ///< positions in the result
+  OnnxTensor squeeze(const OnnxTensor& x, std::vector<int64_t> axes);
+  OnnxTensor expand(const OnnxTensor& x, const OnnxTensor& shape);
+  OnnxTensor tile(const OnnxTensor& x, const OnnxTensor& repeats);
+  OnnxTensor concat(const std::vector<OnnxTensor>& xs, int64_t axis);
+  std::vector<OnnxTensor> split(const OnnxTensor& x, const std::vector<int64_t>& sizes,
+                                int64_t axis);
   /// x[start:stop:step] along one axis; bounds are int64[1].
-  Sym slice(const Sym& x, int64_t axis, const Sym& start, const Sym& stop, int64_t step = 1);
-  Sym slice(const Sym& x, int64_t axis, int64_t start, int64_t stop, int64_t step = 1);
-  Sym flip(const Sym& x, int64_t axis);
+  OnnxTensor slice(const OnnxTensor& x, int64_t axis, const OnnxTensor& start,
+                   const OnnxTensor& stop, int64_t step = 1);
+  OnnxTensor slice(const OnnxTensor& x, int64_t axis, int64_t start, int64_t stop,
+                   int64_t step = 1);
+  OnnxTensor flip(const OnnxTensor& x, int64_t axis);
   /// `mode` as in ONNX; pads are all starts, then all ends. `value` may be absent.
-  Sym pad(const Sym& x, const Sym& pads, const std::string& mode, const Sym& value = {});
-  Sym pad(const Sym& x, const std::vector<int64_t>& pads, const std::string& mode,
-          const Sym& value = {}) {
+  OnnxTensor pad(const OnnxTensor& x, const OnnxTensor& pads, const std::string& mode,
+                 const OnnxTensor& value = {});
+  OnnxTensor pad(const OnnxTensor& x, const std::vector<int64_t>& pads, const std::string& mode,
+                 const OnnxTensor& value = {}) {
     return pad(x, ints(pads), mode, value);
   }
 
   // --- lookup ----------------------------------------------------------------------------------
 
-  Sym gather(const Sym& x, const Sym& index, int64_t axis);
-  Sym gather_elements(const Sym& x, const Sym& index, int64_t axis);
-  Sym gather_nd(const Sym& x, const Sym& index);
-  Sym scatter_nd(const Sym& x, const Sym& index, const Sym& updates,
-                 const std::string& reduction = "none");
-  Sym scatter_elements(const Sym& x, const Sym& index, const Sym& updates, int64_t axis,
-                       const std::string& reduction = "none");
-  Sym nonzero(const Sym& x);  ///< [rank, count]
+  OnnxTensor gather(const OnnxTensor& x, const OnnxTensor& index, int64_t axis);
+  OnnxTensor gather_elements(const OnnxTensor& x, const OnnxTensor& index, int64_t axis);
+  OnnxTensor gather_nd(const OnnxTensor& x, const OnnxTensor& index);
+  OnnxTensor scatter_nd(const OnnxTensor& x, const OnnxTensor& index, const OnnxTensor& updates,
+                        const std::string& reduction = "none");
+  OnnxTensor scatter_elements(const OnnxTensor& x, const OnnxTensor& index,
+                              const OnnxTensor& updates, int64_t axis,
+                              const std::string& reduction = "none");
+  OnnxTensor nonzero(const OnnxTensor& x);  ///< [rank, count]
 
   // --- computing -------------------------------------------------------------------------------
 
   /// `type` is ReduceSum, ReduceMean, ...; no axes means all of them.
-  Sym reduce(const std::string& type, const Sym& x, std::vector<int64_t> axes, bool keepdim);
-  Sym argument(const std::string& type, const Sym& x, int64_t axis, bool keepdim);
-  Sym softmax(const std::string& type, const Sym& x, int64_t axis);
-  Sym matmul(const Sym& a, const Sym& b);
-  Sym cumsum(const Sym& x, int64_t axis);
-  std::vector<Sym> topk(const Sym& x, const Sym& count, int64_t axis, bool largest);
+  OnnxTensor reduce(const std::string& type, const OnnxTensor& x, std::vector<int64_t> axes,
+                    bool keepdim);
+  OnnxTensor argument(const std::string& type, const OnnxTensor& x, int64_t axis, bool keepdim);
+  OnnxTensor softmax(const std::string& type, const OnnxTensor& x, int64_t axis);
+  OnnxTensor matmul(const OnnxTensor& a, const OnnxTensor& b);
+  OnnxTensor cumsum(const OnnxTensor& x, int64_t axis);
+  std::vector<OnnxTensor> topk(const OnnxTensor& x, const OnnxTensor& count, int64_t axis,
+                               bool largest);
   /// 0-dim bounds of one type.
-  Sym range(const Sym& start, const Sym& limit, const Sym& step);
-  Sym filled(const Sym& shape, const at::Scalar& value, at::ScalarType dtype);
+  OnnxTensor range(const OnnxTensor& start, const OnnxTensor& limit, const OnnxTensor& step);
+  OnnxTensor filled(const OnnxTensor& shape, const at::Scalar& value, at::ScalarType dtype);
 
  private:
-  Sym extremum(const char* type, const char* comparison, const Sym& a, const Sym& b);
-  std::optional<Shape> reduced_shape(const Sym& x, const std::vector<int64_t>& axes,
+  OnnxTensor extremum(const char* type, const char* comparison, const OnnxTensor& a,
+                      const OnnxTensor& b);
+  std::optional<Shape> reduced_shape(const OnnxTensor& x, const std::vector<int64_t>& axes,
                                      bool keepdim) const;
 
   int64_t opset_;

@@ -21,7 +21,7 @@ int64_t axes_became_input(const std::string& type) { return type == "ReduceSum" 
 
 }  // namespace
 
-Sym GraphWriter::gather(const Sym& x, const Sym& index, int64_t axis) {
+OnnxTensor GraphWriter::gather(const OnnxTensor& x, const OnnxTensor& index, int64_t axis) {
   std::optional<Shape> shape;
   if (x.shape && index.shape) {
     axis = x.axis(axis);
@@ -32,11 +32,12 @@ Sym GraphWriter::gather(const Sym& x, const Sym& index, int64_t axis) {
   return op("Gather", {x, index}, {{"axis", axis}}, x.dtype, shape);
 }
 
-Sym GraphWriter::gather_elements(const Sym& x, const Sym& index, int64_t axis) {
+OnnxTensor GraphWriter::gather_elements(const OnnxTensor& x, const OnnxTensor& index,
+                                        int64_t axis) {
   return op("GatherElements", {x, index}, {{"axis", x.axis(axis)}}, x.dtype, index.shape);
 }
 
-Sym GraphWriter::gather_nd(const Sym& x, const Sym& index) {
+OnnxTensor GraphWriter::gather_nd(const OnnxTensor& x, const OnnxTensor& index) {
   std::optional<Shape> shape;
   if (x.shape && index.shape && index.size(-1) >= 0) {
     shape = Shape(index.shape->begin(), index.shape->end() - 1);
@@ -45,8 +46,8 @@ Sym GraphWriter::gather_nd(const Sym& x, const Sym& index) {
   return op("GatherND", {x, index}, {}, x.dtype, shape);
 }
 
-Sym GraphWriter::scatter_nd(const Sym& x, const Sym& index, const Sym& updates,
-                            const std::string& reduction) {
+OnnxTensor GraphWriter::scatter_nd(const OnnxTensor& x, const OnnxTensor& index,
+                                   const OnnxTensor& updates, const std::string& reduction) {
   Attrs attrs;
   if (reduction != "none") {
     require_opset(opset_, 16, "adding at repeated positions");
@@ -55,8 +56,9 @@ Sym GraphWriter::scatter_nd(const Sym& x, const Sym& index, const Sym& updates,
   return op("ScatterND", {x, index, updates}, attrs, x.dtype, x.shape);
 }
 
-Sym GraphWriter::scatter_elements(const Sym& x, const Sym& index, const Sym& updates, int64_t axis,
-                                  const std::string& reduction) {
+OnnxTensor GraphWriter::scatter_elements(const OnnxTensor& x, const OnnxTensor& index,
+                                         const OnnxTensor& updates, int64_t axis,
+                                         const std::string& reduction) {
   Attrs attrs = {{"axis", x.axis(axis)}};
   if (reduction != "none") {
     require_opset(opset_, 16, "adding at repeated positions");
@@ -65,11 +67,12 @@ Sym GraphWriter::scatter_elements(const Sym& x, const Sym& index, const Sym& upd
   return op("ScatterElements", {x, index, updates}, attrs, x.dtype, x.shape);
 }
 
-Sym GraphWriter::nonzero(const Sym& x) {
+OnnxTensor GraphWriter::nonzero(const OnnxTensor& x) {
   return op("NonZero", {x}, {}, at::kLong, Shape{std::max<int64_t>(x.rank(), 1), -1});
 }
 
-std::optional<Shape> GraphWriter::reduced_shape(const Sym& x, const std::vector<int64_t>& axes,
+std::optional<Shape> GraphWriter::reduced_shape(const OnnxTensor& x,
+                                                const std::vector<int64_t>& axes,
                                                 bool keepdim) const {
   if (!x.shape) return std::nullopt;
   Shape shape;
@@ -82,18 +85,19 @@ std::optional<Shape> GraphWriter::reduced_shape(const Sym& x, const std::vector<
   return shape;
 }
 
-Sym GraphWriter::reduce(const std::string& type, const Sym& x, std::vector<int64_t> axes,
-                        bool keepdim) {
+OnnxTensor GraphWriter::reduce(const std::string& type, const OnnxTensor& x,
+                               std::vector<int64_t> axes, bool keepdim) {
   for (int64_t& axis : axes) axis = x.axis(axis);
   if (x.shape && x.shape->empty()) axes.clear();
   Attrs attrs = {{"keepdims", keepdim}};
-  std::vector<Sym> inputs = {x};
+  std::vector<OnnxTensor> inputs = {x};
   if (!axes.empty() && opset_ >= axes_became_input(type)) inputs.push_back(ints(axes));
   if (!axes.empty() && opset_ < axes_became_input(type)) attrs.emplace_back("axes", axes);
   return op(type, inputs, attrs, x.dtype, reduced_shape(x, axes, keepdim));
 }
 
-Sym GraphWriter::argument(const std::string& type, const Sym& x, int64_t axis, bool keepdim) {
+OnnxTensor GraphWriter::argument(const std::string& type, const OnnxTensor& x, int64_t axis,
+                                 bool keepdim) {
   axis = x.axis(axis);
   return op(type, {x}, {{"axis", axis}, {"keepdims", keepdim}}, at::kLong,
             reduced_shape(x, {axis}, keepdim));
@@ -101,14 +105,14 @@ Sym GraphWriter::argument(const std::string& type, const Sym& x, int64_t axis, b
 
 /// Before opset 13 these worked on a matrix: all axes from `axis` on together. Along the last axis
 /// both are the same.
-Sym GraphWriter::softmax(const std::string& type, const Sym& x, int64_t axis) {
+OnnxTensor GraphWriter::softmax(const std::string& type, const OnnxTensor& x, int64_t axis) {
   axis = x.axis(axis);
   if (x.rank() == 0) return squeeze(softmax(type, unsqueeze(x, {0}), 0), {0});
   if (opset_ >= 13 || axis == x.rank() - 1) return unary(type, x, {{"axis", axis}});
   return swap(unary(type, swap(x, axis, -1), {{"axis", x.rank() - 1}}), axis, -1);
 }
 
-Sym GraphWriter::matmul(const Sym& a, const Sym& b) {
+OnnxTensor GraphWriter::matmul(const OnnxTensor& a, const OnnxTensor& b) {
   std::optional<Shape> shape;
   if (a.shape && b.shape && a.rank() >= 1 && b.rank() >= 1) {
     Shape left(a.shape->begin(), a.shape->end() - std::min<int64_t>(2, a.rank()));
@@ -120,13 +124,14 @@ Sym GraphWriter::matmul(const Sym& a, const Sym& b) {
   return op("MatMul", {a, b}, {}, a.dtype, shape);
 }
 
-Sym GraphWriter::cumsum(const Sym& x, int64_t axis) {
+OnnxTensor GraphWriter::cumsum(const OnnxTensor& x, int64_t axis) {
   return op("CumSum", {x, scalar(x.axis(axis), at::kLong)}, {}, x.dtype, x.shape);
 }
 
-std::vector<Sym> GraphWriter::topk(const Sym& x, const Sym& count, int64_t axis, bool largest) {
+std::vector<OnnxTensor> GraphWriter::topk(const OnnxTensor& x, const OnnxTensor& count,
+                                          int64_t axis, bool largest) {
   axis = x.axis(axis);
-  std::vector<Sym> found =
+  std::vector<OnnxTensor> found =
       emit("TopK", {x, count}, {{"axis", axis}, {"largest", largest}, {"sorted", 1}}, 2);
   Shape shape = *x.shape;
   shape[static_cast<size_t>(axis)] =
@@ -137,11 +142,13 @@ std::vector<Sym> GraphWriter::topk(const Sym& x, const Sym& count, int64_t axis,
   return found;
 }
 
-Sym GraphWriter::range(const Sym& start, const Sym& limit, const Sym& step) {
+OnnxTensor GraphWriter::range(const OnnxTensor& start, const OnnxTensor& limit,
+                              const OnnxTensor& step) {
   return op("Range", {start, limit, step}, {}, start.dtype, Shape{-1});
 }
 
-Sym GraphWriter::filled(const Sym& shape, const at::Scalar& value, at::ScalarType dtype) {
+OnnxTensor GraphWriter::filled(const OnnxTensor& shape, const at::Scalar& value,
+                               at::ScalarType dtype) {
   std::optional<Shape> sizes;
   if (shape.constant.defined()) {
     const at::Tensor flat = shape.constant;

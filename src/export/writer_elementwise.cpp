@@ -7,22 +7,23 @@
 
 namespace sparsebit::exports {
 
-Sym GraphWriter::unary(const std::string& type, const Sym& x, const Attrs& attrs) {
+OnnxTensor GraphWriter::unary(const std::string& type, const OnnxTensor& x, const Attrs& attrs) {
   return op(type, {x}, attrs, x.dtype, x.shape);
 }
 
-Sym GraphWriter::binary(const std::string& type, const Sym& a, const Sym& b) {
+OnnxTensor GraphWriter::binary(const std::string& type, const OnnxTensor& a, const OnnxTensor& b) {
   const at::ScalarType dtype = a.dtype == at::ScalarType::Undefined ? b.dtype : a.dtype;
   return op(type, {a, b}, {}, dtype, broadcast(a.shape, b.shape));
 }
 
 /// Opset 11 has these for floats only.
-Sym GraphWriter::extremum(const char* type, const char* comparison, const Sym& a, const Sym& b) {
+OnnxTensor GraphWriter::extremum(const char* type, const char* comparison, const OnnxTensor& a,
+                                 const OnnxTensor& b) {
   if (opset_ >= 12 || at::isFloatingType(a.dtype)) return binary(type, a, b);
   return where(compare(comparison, a, b), a, b);
 }
 
-Sym GraphWriter::compare(const std::string& type, const Sym& a, const Sym& b) {
+OnnxTensor GraphWriter::compare(const std::string& type, const OnnxTensor& a, const OnnxTensor& b) {
   if (opset_ < 12 && (type == "LessOrEqual" || type == "GreaterOrEqual")) {
     return logic("Or", compare(type == "LessOrEqual" ? "Less" : "Greater", a, b),
                  compare("Equal", a, b));
@@ -30,13 +31,15 @@ Sym GraphWriter::compare(const std::string& type, const Sym& a, const Sym& b) {
   return op(type, {a, b}, {}, at::kBool, broadcast(a.shape, b.shape));
 }
 
-Sym GraphWriter::logic(const std::string& type, const Sym& a, const Sym& b) {
+OnnxTensor GraphWriter::logic(const std::string& type, const OnnxTensor& a, const OnnxTensor& b) {
   return op(type, {a, b}, {}, at::kBool, broadcast(a.shape, b.shape));
 }
 
-Sym GraphWriter::logical_not(const Sym& a) { return op("Not", {a}, {}, at::kBool, a.shape); }
+OnnxTensor GraphWriter::logical_not(const OnnxTensor& a) {
+  return op("Not", {a}, {}, at::kBool, a.shape);
+}
 
-Sym GraphWriter::cast(const Sym& x, at::ScalarType dtype) {
+OnnxTensor GraphWriter::cast(const OnnxTensor& x, at::ScalarType dtype) {
   if (x.dtype == dtype) return x;
   SPARSEBIT_CHECK(dtype != at::kBFloat16 || opset_ >= 13, Unsupported,
                   "bfloat16 needs opset 13 or newer, the export is for opset ", opset_);
@@ -44,18 +47,19 @@ Sym GraphWriter::cast(const Sym& x, at::ScalarType dtype) {
   return op("Cast", {x}, {{"to", int64_t{io::onnx_type_of(dtype)}}}, dtype, x.shape);
 }
 
-Sym GraphWriter::where(const Sym& condition, const Sym& a, const Sym& b) {
+OnnxTensor GraphWriter::where(const OnnxTensor& condition, const OnnxTensor& a,
+                              const OnnxTensor& b) {
   return op("Where", {condition, a, b}, {}, a.dtype,
             broadcast(condition.shape, broadcast(a.shape, b.shape)));
 }
 
-Sym GraphWriter::clip(const Sym& x, const Sym& low, const Sym& high) {
+OnnxTensor GraphWriter::clip(const OnnxTensor& x, const OnnxTensor& low, const OnnxTensor& high) {
   // Opset 11 clips floats only, and runtimes took their time with the narrow integers.
   const bool narrow = x.dtype == at::kByte || x.dtype == at::kChar || x.dtype == at::kShort;
   if (!narrow && (opset_ >= 12 || at::isFloatingType(x.dtype))) {
     return op("Clip", {x, low, high}, {}, x.dtype, x.shape);
   }
-  Sym wide = cast(x, narrow ? at::kInt : x.dtype);
+  OnnxTensor wide = cast(x, narrow ? at::kInt : x.dtype);
   if (low.present()) wide = maximum(wide, cast(low, wide.dtype));
   if (high.present()) wide = minimum(wide, cast(high, wide.dtype));
   return cast(wide, x.dtype);

@@ -13,13 +13,13 @@
 namespace sparsebit::exports {
 namespace {
 
-std::vector<int64_t> content(const Sym& x) {
+std::vector<int64_t> content(const OnnxTensor& x) {
   const at::Tensor flat = x.constant.reshape(-1);
   return {flat.data_ptr<int64_t>(), flat.data_ptr<int64_t>() + flat.numel()};
 }
 
 /// What Reshape makes of `x`, with its rules for 0 and -1.
-Shape reshaped(const Sym& x, Shape wanted) {
+Shape reshaped(const OnnxTensor& x, Shape wanted) {
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i] == 0) wanted[i] = x.shape && i < x.shape->size() ? (*x.shape)[i] : -1;
   }
@@ -50,21 +50,23 @@ int64_t sliced_size(int64_t size, int64_t start, int64_t stop, int64_t step) {
 
 }  // namespace
 
-Sym GraphWriter::shape_of(const Sym& x) {
+OnnxTensor GraphWriter::shape_of(const OnnxTensor& x) {
   if (x.fixed()) return ints(*x.shape);
   std::optional<Shape> shape;
   if (x.shape) shape = Shape{x.rank()};
   return op("Shape", {x}, {}, at::kLong, shape);
 }
 
-Sym GraphWriter::size_of(const Sym& x, int64_t dim) {
+OnnxTensor GraphWriter::size_of(const OnnxTensor& x, int64_t dim) {
   if (x.size(dim) >= 0) return ints({x.size(dim)});
   return gather(op("Shape", {x}, {}, at::kLong, Shape{x.rank()}), ints({x.axis(dim)}), 0);
 }
 
-Sym GraphWriter::numel_of(const Sym& x) { return op("Size", {x}, {}, at::kLong, Shape{}); }
+OnnxTensor GraphWriter::numel_of(const OnnxTensor& x) {
+  return op("Size", {x}, {}, at::kLong, Shape{});
+}
 
-Sym GraphWriter::reshape(const Sym& x, const Sym& shape) {
+OnnxTensor GraphWriter::reshape(const OnnxTensor& x, const OnnxTensor& shape) {
   std::optional<Shape> result;
   if (shape.constant.defined()) {
     result = reshaped(x, content(shape));
@@ -79,7 +81,7 @@ Sym GraphWriter::reshape(const Sym& x, const Sym& shape) {
   return op("Reshape", {x, shape}, {}, x.dtype, result);
 }
 
-Sym GraphWriter::transpose(const Sym& x, std::vector<int64_t> order) {
+OnnxTensor GraphWriter::transpose(const OnnxTensor& x, std::vector<int64_t> order) {
   Shape shape;
   bool same = true;
   for (size_t i = 0; i < order.size(); ++i) {
@@ -88,11 +90,12 @@ Sym GraphWriter::transpose(const Sym& x, std::vector<int64_t> order) {
     same &= order[i] == static_cast<int64_t>(i);
   }
   if (same) return x;
-  if (const std::optional<Sym> integers = transposed_integers(*this, x, order)) return *integers;
+  if (const std::optional<OnnxTensor> integers = transposed_integers(*this, x, order))
+    return *integers;
   return op("Transpose", {x}, {{"perm", order}}, x.dtype, shape);
 }
 
-Sym GraphWriter::swap(const Sym& x, int64_t a, int64_t b) {
+OnnxTensor GraphWriter::swap(const OnnxTensor& x, int64_t a, int64_t b) {
   std::vector<int64_t> order(static_cast<size_t>(x.rank()));
   std::iota(order.begin(), order.end(), 0);
   if (order.empty()) return x;
@@ -100,7 +103,7 @@ Sym GraphWriter::swap(const Sym& x, int64_t a, int64_t b) {
   return transpose(x, order);
 }
 
-Sym GraphWriter::unsqueeze(const Sym& x, std::vector<int64_t> axes) {
+OnnxTensor GraphWriter::unsqueeze(const OnnxTensor& x, std::vector<int64_t> axes) {
   if (axes.empty()) return x;
   std::optional<Shape> shape;
   if (x.shape) {
@@ -114,7 +117,7 @@ Sym GraphWriter::unsqueeze(const Sym& x, std::vector<int64_t> axes) {
   return op("Unsqueeze", {x, ints(axes)}, {}, x.dtype, shape);
 }
 
-Sym GraphWriter::squeeze(const Sym& x, std::vector<int64_t> axes) {
+OnnxTensor GraphWriter::squeeze(const OnnxTensor& x, std::vector<int64_t> axes) {
   if (axes.empty()) return x;
   std::optional<Shape> shape;
   if (x.shape) {
@@ -127,7 +130,7 @@ Sym GraphWriter::squeeze(const Sym& x, std::vector<int64_t> axes) {
   return op("Squeeze", {x, ints(axes)}, {}, x.dtype, shape);
 }
 
-Sym GraphWriter::expand(const Sym& x, const Sym& shape) {
+OnnxTensor GraphWriter::expand(const OnnxTensor& x, const OnnxTensor& shape) {
   std::optional<Shape> result;
   if (shape.constant.defined()) {
     result = broadcast(x.shape, content(shape));
@@ -136,7 +139,7 @@ Sym GraphWriter::expand(const Sym& x, const Sym& shape) {
   return op("Expand", {x, shape}, {}, x.dtype, result);
 }
 
-Sym GraphWriter::tile(const Sym& x, const Sym& repeats) {
+OnnxTensor GraphWriter::tile(const OnnxTensor& x, const OnnxTensor& repeats) {
   std::optional<Shape> shape;
   if (repeats.constant.defined() && x.shape) {
     shape = x.shape;
@@ -151,21 +154,21 @@ Sym GraphWriter::tile(const Sym& x, const Sym& repeats) {
   return op("Tile", {x, repeats}, {}, x.dtype, shape);
 }
 
-Sym GraphWriter::concat(const std::vector<Sym>& xs, int64_t axis) {
+OnnxTensor GraphWriter::concat(const std::vector<OnnxTensor>& xs, int64_t axis) {
   if (xs.size() == 1) return xs[0];
-  const auto is_shape = [](const Sym& x) {
+  const auto is_shape = [](const OnnxTensor& x) {
     return x.constant.defined() && x.dtype == at::kLong && x.constant.numel() <= 16;
   };
   if (std::all_of(xs.begin(), xs.end(), is_shape)) {  // pieces of a shape that are all known
     std::vector<at::Tensor> parts;
-    for (const Sym& x : xs) parts.push_back(x.constant);
+    for (const OnnxTensor& x : xs) parts.push_back(x.constant);
     return constant(at::cat(parts, axis));
   }
   std::optional<Shape> shape = xs[0].shape;
   if (shape) {
     axis = xs[0].axis(axis);
     int64_t total = 0;
-    for (const Sym& x : xs) {
+    for (const OnnxTensor& x : xs) {
       const int64_t size = x.shape ? x.size(axis) : -1;
       total = size < 0 || total < 0 ? -1 : total + size;
     }
@@ -174,9 +177,10 @@ Sym GraphWriter::concat(const std::vector<Sym>& xs, int64_t axis) {
   return op("Concat", xs, {{"axis", axis}}, xs[0].dtype, shape);
 }
 
-std::vector<Sym> GraphWriter::split(const Sym& x, const std::vector<int64_t>& sizes, int64_t axis) {
+std::vector<OnnxTensor> GraphWriter::split(const OnnxTensor& x, const std::vector<int64_t>& sizes,
+                                           int64_t axis) {
   axis = x.axis(axis);
-  std::vector<Sym> parts =
+  std::vector<OnnxTensor> parts =
       opset_ < 13 ? emit("Split", {x}, {{"axis", axis}, {"split", sizes}}, sizes.size())
                   : emit("Split", {x, ints(sizes)}, {{"axis", axis}}, sizes.size());
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -187,8 +191,8 @@ std::vector<Sym> GraphWriter::split(const Sym& x, const std::vector<int64_t>& si
   return parts;
 }
 
-Sym GraphWriter::slice(const Sym& x, int64_t axis, const Sym& start, const Sym& stop,
-                       int64_t step) {
+OnnxTensor GraphWriter::slice(const OnnxTensor& x, int64_t axis, const OnnxTensor& start,
+                              const OnnxTensor& stop, int64_t step) {
   std::optional<Shape> shape = x.shape;
   if (shape) {
     axis = x.axis(axis);
@@ -199,15 +203,17 @@ Sym GraphWriter::slice(const Sym& x, int64_t axis, const Sym& start, const Sym& 
   return op("Slice", {x, start, stop, ints({axis}), ints({step})}, {}, x.dtype, shape);
 }
 
-Sym GraphWriter::slice(const Sym& x, int64_t axis, int64_t start, int64_t stop, int64_t step) {
+OnnxTensor GraphWriter::slice(const OnnxTensor& x, int64_t axis, int64_t start, int64_t stop,
+                              int64_t step) {
   return slice(x, axis, ints({start}), ints({stop}), step);
 }
 
-Sym GraphWriter::flip(const Sym& x, int64_t axis) {
+OnnxTensor GraphWriter::flip(const OnnxTensor& x, int64_t axis) {
   return slice(x, axis, -1, std::numeric_limits<int64_t>::min(), -1);
 }
 
-Sym GraphWriter::pad(const Sym& x, const Sym& pads, const std::string& mode, const Sym& value) {
+OnnxTensor GraphWriter::pad(const OnnxTensor& x, const OnnxTensor& pads, const std::string& mode,
+                            const OnnxTensor& value) {
   std::optional<Shape> shape = x.shape;
   if (shape && pads.constant.defined()) {
     const std::vector<int64_t> amounts = content(pads);

@@ -2,7 +2,7 @@
 
 #include "quant/calibration/batchnorm_tuning.h"
 #include "quant/calibration/calibration.h"
-#include "quant/calibration/runtime_scales.h"
+#include "quant/calibration/onnxruntime_scales.h"
 #include "quant/calibration/samples.h"
 #include "quant/placement/split_silu.h"
 
@@ -17,7 +17,7 @@
 #include "sparsebit/fx/resolve.h"
 #include "sparsebit/fx/tracer.h"
 #include "sparsebit/passes/runner.h"
-#include "sparsebit/quant/runtime_arithmetic.h"
+#include "sparsebit/quant/onnxruntime_kernels.h"
 
 #include <ATen/ATen.h>
 

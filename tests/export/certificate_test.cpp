@@ -152,14 +152,14 @@ TEST_F(CertificateTest, AllWaysAreCompared) {
   EXPECT_EQ(certificate.samples, 6);
   EXPECT_EQ(certificate.expected, "simulation");
   ASSERT_THAT(certificate.comparisons, SizeIs(4));
-  EXPECT_EQ(certificate.comparisons[0].way, Way::ReadAgain);
+  EXPECT_EQ(certificate.comparisons[0].way, Runner::ReadAgain);
   EXPECT_EQ(certificate.comparisons[0].outputs[0].largest, 0);
-  EXPECT_EQ(certificate.comparisons[1].way, Way::NotOptimized);
+  EXPECT_EQ(certificate.comparisons[1].way, Runner::NotOptimized);
   EXPECT_EQ(certificate.comparisons[1].outputs[0].largest, 0);
   EXPECT_EQ(certificate.comparisons[1].limit, 1);
-  EXPECT_EQ(certificate.comparisons[2].way, Way::Optimized);
+  EXPECT_EQ(certificate.comparisons[2].way, Runner::Optimized);
   EXPECT_EQ(certificate.comparisons[2].limit, certificate.comparisons[3].outputs[0].of_most);
-  EXPECT_EQ(certificate.comparisons[3].way, Way::FloatModel);
+  EXPECT_EQ(certificate.comparisons[3].way, Runner::FloatModel);
   EXPECT_GT(certificate.comparisons[3].outputs[0].largest, 0);
   EXPECT_TRUE(certificate.comparisons[3].outputs[0].answer.has_value());
   EXPECT_GT(certificate.speed->ratio(), 0);

@@ -27,13 +27,13 @@ struct OutputDifference {
 };
 
 /// A way to compute a model.
-enum class Way { ReadAgain, NotOptimized, Optimized, FloatModel };
+enum class Runner { ReadAgain, NotOptimized, Optimized, FloatModel };
 /// "file, read again", "ONNX Runtime, not optimized", "ONNX Runtime, optimized", "float model"
-std::string to_string(Way way);
+std::string to_string(Runner way);
 
 /// One way to compute the model, compared with what is expected.
 struct Comparison {
-  Way way;
+  Runner way;
   std::vector<OutputDifference> outputs = {};
   std::optional<double> limit = {};  ///< on `of_most`; nothing: it is told, not judged
   bool passed = true;
@@ -59,7 +59,7 @@ struct Certificate {
 
   bool passed() const;
   /// The comparison of this way; null when there is none.
-  const Comparison* find(Way way) const;
+  const Comparison* find(Runner way) const;
 };
 
 struct CertifyOptions {

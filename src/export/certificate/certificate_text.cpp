@@ -54,7 +54,7 @@ std::string notes_of(const Certificate& certificate) {
   std::string text;
   if (certificate.speed && certificate.speed->ratio() < 1)
     text += "  note: it is slower than the float model on this processor\n";
-  const Comparison* original = certificate.find(Way::FloatModel);
+  const Comparison* original = certificate.find(Runner::FloatModel);
   if (!original) return text;
   for (const OutputDifference& output : original->outputs) {
     if (output.answer.value_or(1) >= kFewAnswers && output.relative <= kFar) continue;
@@ -67,15 +67,15 @@ std::string notes_of(const Certificate& certificate) {
 
 }  // namespace
 
-std::string to_string(Way way) {
+std::string to_string(Runner way) {
   switch (way) {
-    case Way::ReadAgain:
+    case Runner::ReadAgain:
       return "file, read again";
-    case Way::NotOptimized:
+    case Runner::NotOptimized:
       return "ONNX Runtime, not optimized";
-    case Way::Optimized:
+    case Runner::Optimized:
       return "ONNX Runtime, optimized";
-    case Way::FloatModel:
+    case Runner::FloatModel:
       return "float model";
   }
   return "";

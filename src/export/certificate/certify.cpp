@@ -9,7 +9,7 @@
 #include "sparsebit/fx/interpreter.h"
 #include "sparsebit/io/onnx_file.h"
 #include "sparsebit/io/onnx_tensor.h"
-#include "sparsebit/quant/runtime_arithmetic.h"
+#include "sparsebit/quant/onnxruntime_kernels.h"
 
 #include <ATen/ATen.h>
 #include <c10/core/InferenceMode.h>
@@ -120,7 +120,7 @@ std::string processor() {
 
 /// A way, and what was found so far.
 struct Trial {
-  Way way;
+  Runner way;
   Run run;
   std::optional<double> limit;  // nothing: not judged
   std::vector<DifferenceMeter> meters = {};
@@ -148,9 +148,9 @@ class Certifier {
     if (options.simulation) {
       result_.expected = "simulation";
       expected_ = [this](const Tensors& in) { return run_simulation(*options_.simulation, in); };
-      trials_.push_back({Way::ReadAgain, again, options.most_steps.value_or(1)});
+      trials_.push_back({Runner::ReadAgain, again, options.most_steps.value_or(1)});
     } else {
-      result_.expected = to_string(Way::ReadAgain);
+      result_.expected = to_string(Runner::ReadAgain);
       expected_ = again;
     }
     start_onnxruntime();
@@ -180,21 +180,21 @@ class Certifier {
     try {
       runtime_ = std::make_unique<OnnxRuntime>();
     } catch (const Error& e) {
-      for (const Way way : {Way::NotOptimized, Way::Optimized})
+      for (const Runner way : {Runner::NotOptimized, Runner::Optimized})
         result_.comparisons.push_back({.way = way, .missing = e.what()});
       return;
     }
     result_.onnxruntime = runtime_->version();
     std::optional<double> limit = options_.most_steps;
     if (!limit && kind_.sums_are_exact()) limit = 1;
-    add_session(Way::NotOptimized, options_.file, {.optimize = "disable"}, limit);
-    quantized_ = add_session(Way::Optimized, options_.file, {}, options_.most_steps_optimized);
+    add_session(Runner::NotOptimized, options_.file, {.optimize = "disable"}, limit);
+    quantized_ = add_session(Runner::Optimized, options_.file, {}, options_.most_steps_optimized);
     if (!options_.original.empty())
-      original_ = add_session(Way::FloatModel, options_.original, {}, std::nullopt);
+      original_ = add_session(Runner::FloatModel, options_.original, {}, std::nullopt);
   }
 
   /// A file that ONNX Runtime refuses has failed; the rest is compared all the same.
-  std::optional<OrtSession> add_session(Way way, const std::filesystem::path& file,
+  std::optional<OrtSession> add_session(Runner way, const std::filesystem::path& file,
                                         const OrtOptions& how, std::optional<double> limit) {
     trials_.push_back({way, {}, limit});
     try {
@@ -232,7 +232,7 @@ class Certifier {
     try {
       return trial.run(inputs);
     } catch (const Error& e) {
-      if (trial.way != Way::ReadAgain || e.kind() != ErrorKind::Unsupported) throw;
+      if (trial.way != Runner::ReadAgain || e.kind() != ErrorKind::Unsupported) throw;
       const std::string text = e.what();
       trial.missing = text.substr(0, text.find('\n'));
       return {};
@@ -255,7 +255,7 @@ class Certifier {
     if (!original_) return;
     const double limit = std::clamp(most_steps_of(compared(trials_.back())), kLeast, kMost);
     for (Trial& trial : trials_) {
-      if (!trial.limit && trial.way != Way::FloatModel) trial.limit = limit;
+      if (!trial.limit && trial.way != Runner::FloatModel) trial.limit = limit;
     }
   }
 
@@ -308,7 +308,7 @@ bool Certificate::passed() const {
                      [](const Comparison& comparison) { return comparison.passed; });
 }
 
-const Comparison* Certificate::find(Way way) const {
+const Comparison* Certificate::find(Runner way) const {
   const auto it = std::find_if(comparisons.begin(), comparisons.end(),
                                [&](const Comparison& comparison) { return comparison.way == way; });
   return it == comparisons.end() ? nullptr : &*it;

@@ -35,7 +35,7 @@ bool all_ones(const Ints& size) {
 }
 
 /// Kernel and stride when every part has the same length.
-std::optional<Window> regular_window(const Sym& x, const Ints& size) {
+std::optional<Window> regular_window(const OnnxTensor& x, const Ints& size) {
   Window window;
   const auto axes = static_cast<int64_t>(size.size());
   for (int64_t i = 0; i < axes; ++i) {
@@ -49,7 +49,7 @@ std::optional<Window> regular_window(const Sym& x, const Ints& size) {
   return window;
 }
 
-int64_t fixed_size(Call& c, const Sym& x, int64_t axis) {
+int64_t fixed_size(Call& c, const OnnxTensor& x, int64_t axis) {
   if (x.size(axis) < 0)
     c.unsupported("adaptive pooling to more than one element needs an input of fixed size");
   return x.size(axis);
@@ -68,16 +68,16 @@ at::Tensor averaging_matrix(int64_t count, int64_t size, at::ScalarType dtype) {
 }
 
 template <size_t N>
-Val adaptive_avg_pool(Call& c) {
-  const Sym given = c.tensor("input");
+NodeResult adaptive_avg_pool(Call& c) {
+  const OnnxTensor given = c.tensor("input");
   const bool added = given.rank() == static_cast<int64_t>(N) + 1;
-  const Sym x = added ? c.w.unsqueeze(given, {0}) : given;
-  const Sym y = adaptive_average(c, x, wanted_size<N>(c));
+  const OnnxTensor x = added ? c.w.unsqueeze(given, {0}) : given;
+  const OnnxTensor y = adaptive_average(c, x, wanted_size<N>(c));
   return added ? c.w.squeeze(y, {0}) : y;
 }
 
 /// For every output the positions in the plane that it looks at; shorter parts repeat their last.
-at::Tensor position_table(Call& c, const Sym& x, const Ints& size) {
+at::Tensor position_table(Call& c, const OnnxTensor& x, const Ints& size) {
   at::Tensor table = at::zeros({1, 1}, at::kLong);  // [outputs, positions]
   const auto axes = static_cast<int64_t>(size.size());
   for (int64_t i = 0; i < axes; ++i) {
@@ -101,34 +101,35 @@ at::Tensor position_table(Call& c, const Sym& x, const Ints& size) {
 }
 
 /// Parts of different length: all their elements side by side, then the largest.
-std::vector<Sym> irregular_maximum(Call& c, const Sym& x, const Ints& size, bool indices) {
+std::vector<OnnxTensor> irregular_maximum(Call& c, const OnnxTensor& x, const Ints& size,
+                                          bool indices) {
   GraphWriter& w = c.w;
   const at::Tensor table = position_table(c, x, size);
-  const Sym flat = w.reshape(x, Shape{0, 0, -1});
-  const Sym parts = w.gather(flat, w.constant(table), 2);
+  const OnnxTensor flat = w.reshape(x, Shape{0, 0, -1});
+  const OnnxTensor parts = w.gather(flat, w.constant(table), 2);
   Shape shape = {0, 0};
   const auto axes = static_cast<int64_t>(size.size());
   for (int64_t i = 0; i < axes; ++i) {
     const int64_t wanted = size[static_cast<size_t>(i)];
     shape.push_back(wanted < 0 ? x.size(i - axes) : wanted);
   }
-  std::vector<Sym> found = {w.reshape(w.reduce("ReduceMax", parts, {3}, false), shape)};
+  std::vector<OnnxTensor> found = {w.reshape(w.reduce("ReduceMax", parts, {3}, false), shape)};
   if (!indices) return found;
-  const Sym within = w.argument("ArgMax", parts, 3, false);
-  const Sym rows = w.constant(at::arange(table.size(0), at::kLong) * table.size(1));
-  const Sym positions = w.gather(w.constant(table.reshape(-1)), w.add(within, rows), 0);
+  const OnnxTensor within = w.argument("ArgMax", parts, 3, false);
+  const OnnxTensor rows = w.constant(at::arange(table.size(0), at::kLong) * table.size(1));
+  const OnnxTensor positions = w.gather(w.constant(table.reshape(-1)), w.add(within, rows), 0);
   found.push_back(w.reshape(positions, shape));
   return found;
 }
 
 template <size_t N>
-Val adaptive_max_pool(Call& c) {
-  const Sym given = c.tensor("input");
+NodeResult adaptive_max_pool(Call& c) {
+  const OnnxTensor given = c.tensor("input");
   const bool added = given.rank() == static_cast<int64_t>(N) + 1,
              indices = c.flag("return_indices");
-  const Sym x = added ? c.w.unsqueeze(given, {0}) : given;
+  const OnnxTensor x = added ? c.w.unsqueeze(given, {0}) : given;
   const Ints size = wanted_size<N>(c);
-  std::vector<Sym> found;
+  std::vector<OnnxTensor> found;
   if (all_ones(size) && !indices) {
     Shape shape = *x.shape;
     std::fill(shape.begin() + 2, shape.end(), 1);
@@ -139,15 +140,15 @@ Val adaptive_max_pool(Call& c) {
     found = irregular_maximum(c, x, size, indices);
   }
   if (added) {
-    for (Sym& sym : found) sym = c.w.squeeze(sym, {0});
+    for (OnnxTensor& sym : found) sym = c.w.squeeze(sym, {0});
   }
   if (!indices) return found[0];
-  return Val::sequence({found[0], found[1]});
+  return NodeResult::sequence({found[0], found[1]});
 }
 
 }  // namespace
 
-Sym adaptive_average(Call& c, const Sym& x, const std::vector<int64_t>& size) {
+OnnxTensor adaptive_average(Call& c, const OnnxTensor& x, const std::vector<int64_t>& size) {
   GraphWriter& w = c.w;
   if (all_ones(size)) {
     Shape shape = *x.shape;
@@ -155,7 +156,7 @@ Sym adaptive_average(Call& c, const Sym& x, const std::vector<int64_t>& size) {
     return w.op("GlobalAveragePool", {x}, {}, x.dtype, shape);
   }
   if (const auto window = regular_window(x, size)) return average_pool(c, x, *window, false);
-  Sym y = x;
+  OnnxTensor y = x;
   const auto axes = static_cast<int64_t>(size.size());
   for (int64_t i = 0; i < axes; ++i) {  // one axis after the other
     const int64_t wanted = size[static_cast<size_t>(i)];

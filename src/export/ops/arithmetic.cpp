@@ -6,58 +6,62 @@
 namespace sparsebit::exports {
 namespace {
 
-bool is_list(const Val& v) { return v.is_sequence() || (v.is_plain() && v.plain.is_sequence()); }
+bool is_list(const NodeResult& v) {
+  return v.is_sequence() || (v.is_plain() && v.plain.is_sequence());
+}
 
-std::vector<Val> items_of(const Val& v) {
+std::vector<NodeResult> items_of(const NodeResult& v) {
   if (v.is_sequence()) return v.items;
   return {v.plain.items().begin(), v.plain.items().end()};
 }
 
-bool is_list_kind(const Val& v) { return v.is_sequence() ? v.is_list : v.plain.is<fx::List>(); }
+bool is_list_kind(const NodeResult& v) {
+  return v.is_sequence() ? v.is_list : v.plain.is<fx::List>();
+}
 
 /// `alpha * other`, unless alpha is 1.
-Val scaled(Call& c, const Val& other) {
-  const Val alpha = c.val("alpha");
+NodeResult scaled(Call& c, const NodeResult& other) {
+  const NodeResult alpha = c.val("alpha");
   const bool one = alpha.is_plain() && alpha.plain.is_number() && alpha.plain.to_double() == 1.0;
   return one ? other : combine(c, "Mul", other, alpha);
 }
 
-Val add(Call& c) {
-  const Val a = c.val("input"), b = c.val("other");
+NodeResult add(Call& c) {
+  const NodeResult a = c.val("input"), b = c.val("other");
   if (is_list(a) && is_list(b)) {
-    std::vector<Val> items = items_of(a), more = items_of(b);
+    std::vector<NodeResult> items = items_of(a), more = items_of(b);
     items.insert(items.end(), more.begin(), more.end());
-    return Val::sequence(std::move(items), is_list_kind(a));
+    return NodeResult::sequence(std::move(items), is_list_kind(a));
   }
   return combine(c, "Add", a, scaled(c, b));
 }
 
-Val mul(Call& c) {
-  Val a = c.val("input"), b = c.val("other");
+NodeResult mul(Call& c) {
+  NodeResult a = c.val("input"), b = c.val("other");
   if (is_list(b)) std::swap(a, b);
   if (is_list(a)) {
     if (!b.is_plain()) c.unsupported("a list is repeated a number of times that is not fixed");
-    std::vector<Val> items;
+    std::vector<NodeResult> items;
     for (int64_t i = 0; i < b.plain.to_int(); ++i) {
-      for (const Val& item : items_of(a)) items.push_back(item);
+      for (const NodeResult& item : items_of(a)) items.push_back(item);
     }
-    return Val::sequence(std::move(items), is_list_kind(a));
+    return NodeResult::sequence(std::move(items), is_list_kind(a));
   }
   return combine(c, "Mul", a, b);
 }
 
 /// True division makes floats of integers.
-Val true_divide(Call& c, const Val& a, const Val& b) {
+NodeResult true_divide(Call& c, const NodeResult& a, const NodeResult& b) {
   at::ScalarType dtype = combined_type(a, b);
   const bool tensors = holds_tensor(a) || holds_tensor(b);
   if (at::isIntegralType(dtype, /*includeBool=*/true)) dtype = tensors ? at::kFloat : at::kDouble;
   return as_operands(c.w.div(c.operand(a, dtype), c.operand(b, dtype)), a, b);
 }
 
-Val divide_and_round(Call& c, const Val& a, const Val& b, bool floor) {
+NodeResult divide_and_round(Call& c, const NodeResult& a, const NodeResult& b, bool floor) {
   const at::ScalarType dtype = combined_type(a, b), work = computable(dtype);
-  const Sym x = c.operand(a, work), y = c.operand(b, work);
-  Sym result;
+  const OnnxTensor x = c.operand(a, work), y = c.operand(b, work);
+  OnnxTensor result;
   if (floor) {
     result = floor_divide(c.w, x, y);
   } else {
@@ -67,45 +71,46 @@ Val divide_and_round(Call& c, const Val& a, const Val& b, bool floor) {
   return as_operands(c.w.cast(result, dtype), a, b);
 }
 
-Val div(Call& c) {
-  const Val a = c.val("input"), b = c.val("other");
+NodeResult div(Call& c) {
+  const NodeResult a = c.val("input"), b = c.val("other");
   if (c.is_none("rounding_mode")) return true_divide(c, a, b);
   return divide_and_round(c, a, b, c.text("rounding_mode") == "floor");
 }
 
 /// Has the sign of the divisor.
-Val remainder(Call& c) {
-  const Val a = c.val("input"), b = c.val("other");
+NodeResult remainder(Call& c) {
+  const NodeResult a = c.val("input"), b = c.val("other");
   const at::ScalarType dtype = combined_type(a, b), work = computable(dtype);
-  const Sym x = c.operand(a, work), y = c.operand(b, work);
+  const OnnxTensor x = c.operand(a, work), y = c.operand(b, work);
   GraphWriter& w = c.w;
   if (!at::isFloatingType(work))
     return as_operands(w.cast(w.op("Mod", {x, y}, {}, work, broadcast(x.shape, y.shape)), dtype), a,
                        b);
-  const Sym rest = w.op("Mod", {x, y}, {{"fmod", 1}}, work, broadcast(x.shape, y.shape));
-  const Sym zero = w.scalar_like(0, x);
-  const Sym other_sign = w.logic("Xor", w.compare("Less", rest, zero), w.compare("Less", y, zero));
-  const Sym some = w.logical_not(w.compare("Equal", rest, zero));
+  const OnnxTensor rest = w.op("Mod", {x, y}, {{"fmod", 1}}, work, broadcast(x.shape, y.shape));
+  const OnnxTensor zero = w.scalar_like(0, x);
+  const OnnxTensor other_sign =
+      w.logic("Xor", w.compare("Less", rest, zero), w.compare("Less", y, zero));
+  const OnnxTensor some = w.logical_not(w.compare("Equal", rest, zero));
   return as_operands(w.where(w.logic("And", other_sign, some), w.add(rest, y), rest), a, b);
 }
 
-Val fmod(Call& c) {
-  const Val a = c.val("input"), b = c.val("other");
+NodeResult fmod(Call& c) {
+  const NodeResult a = c.val("input"), b = c.val("other");
   const at::ScalarType dtype = combined_type(a, b), work = computable(dtype);
-  const Sym x = c.operand(a, work), y = c.operand(b, work);
-  const Sym rest = c.w.op("Mod", {x, y}, {{"fmod", 1}}, work, broadcast(x.shape, y.shape));
+  const OnnxTensor x = c.operand(a, work), y = c.operand(b, work);
+  const OnnxTensor rest = c.w.op("Mod", {x, y}, {{"fmod", 1}}, work, broadcast(x.shape, y.shape));
   return as_operands(c.w.cast(rest, dtype), a, b);
 }
 
-Val power(Call& c) {
-  const Val a = c.val("input"), b = c.val("exponent");
+NodeResult power(Call& c) {
+  const NodeResult a = c.val("input"), b = c.val("exponent");
   const at::ScalarType dtype = combined_type(a, b);
   at::ScalarType work = computable(dtype);
   if (c.w.opset() < 12 && at::isIntegralType(work, true)) work = at::kDouble;
-  const Sym x = c.operand(a, work);
+  const OnnxTensor x = c.operand(a, work);
   const bool constant = b.is_plain() && b.plain.is_number();
   const double exponent = constant ? b.plain.to_double() : 0.0;
-  Sym result;
+  OnnxTensor result;
   if (constant && exponent == 2.0) {
     result = c.w.mul(x, x);
   } else if (constant && exponent == 0.5 && at::isFloatingType(work)) {
@@ -118,21 +123,21 @@ Val power(Call& c) {
   return as_operands(c.w.cast(result, dtype), a, b);
 }
 
-Val negate(Call& c) {
-  const Val a = c.val("input");
-  const Sym x = c.sym(a);
-  const Sym negated = c.w.cast(c.w.neg(c.w.cast(x, computable(x.dtype))), x.dtype);
+NodeResult negate(Call& c) {
+  const NodeResult a = c.val("input");
+  const OnnxTensor x = c.sym(a);
+  const OnnxTensor negated = c.w.cast(c.w.neg(c.w.cast(x, computable(x.dtype))), x.dtype);
   return as_operands(negated, a, a);
 }
 
-Val addc(Call& c, const std::string& type) {
-  const Val first = c.val("tensor1"), second = c.val("tensor2"), value = c.val("value");
-  const Val product = combine(c, "Mul", value, combine(c, type, first, second));
+NodeResult addc(Call& c, const std::string& type) {
+  const NodeResult first = c.val("tensor1"), second = c.val("tensor2"), value = c.val("value");
+  const NodeResult product = combine(c, "Mul", value, combine(c, type, first, second));
   return combine(c, "Add", c.val("input"), product);
 }
 
-Val lerp(Call& c) {
-  const Val start = c.val("input"), end = c.val("end");
+NodeResult lerp(Call& c) {
+  const NodeResult start = c.val("input"), end = c.val("end");
   return combine(c, "Add", start,
                  combine(c, "Mul", c.val("weight"), combine(c, "Sub", end, start)));
 }
@@ -152,8 +157,8 @@ void add_arithmetic_converters(Converters& table) {
   table.add("remainder", remainder);
   table.add("fmod", fmod);
   table.add("pow", power);
-  table.add("math.pow", [](Call& c) -> Val {
-    return Val::number(
+  table.add("math.pow", [](Call& c) -> NodeResult {
+    return NodeResult::number(
         c.w.pow(c.scalar(c.val("input"), at::kDouble), c.scalar(c.val("exponent"), at::kDouble)));
   });
   table.add("neg", negate);

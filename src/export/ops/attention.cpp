@@ -13,38 +13,38 @@ namespace {
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
 /// Scores where `allowed` is true, -inf elsewhere.
-Sym keep_where(GraphWriter& w, const Sym& allowed, const Sym& scores) {
+OnnxTensor keep_where(GraphWriter& w, const OnnxTensor& allowed, const OnnxTensor& scores) {
   return w.where(allowed, scores, w.scalar_like(kMinusInfinity, scores));
 }
 
 /// allowed[i, j] = j <= i
-Sym causal_mask(GraphWriter& w, const Sym& query, const Sym& key) {
+OnnxTensor causal_mask(GraphWriter& w, const OnnxTensor& query, const OnnxTensor& key) {
   const int64_t rows = query.size(-2), columns = key.size(-2);
   if (rows >= 0 && columns >= 0) return w.constant(at::ones({rows, columns}, at::kBool).tril());
-  const Sym zero = w.scalar(0, at::kLong), one = w.scalar(1, at::kLong);
-  const Sym i = w.range(zero, w.squeeze(w.size_of(query, -2), {0}), one);
-  const Sym j = w.range(zero, w.squeeze(w.size_of(key, -2), {0}), one);
+  const OnnxTensor zero = w.scalar(0, at::kLong), one = w.scalar(1, at::kLong);
+  const OnnxTensor i = w.range(zero, w.squeeze(w.size_of(query, -2), {0}), one);
+  const OnnxTensor j = w.range(zero, w.squeeze(w.size_of(key, -2), {0}), one);
   return w.logical_not(w.compare("Greater", w.unsqueeze(j, {0}), w.unsqueeze(i, {1})));
 }
 
 /// 1 / sqrt(features)
-Sym default_scale(Call& c, const Sym& query) {
+OnnxTensor default_scale(Call& c, const OnnxTensor& query) {
   const int64_t features = query.size(-1);
   if (features < 0) c.unsupported("the number of features is not fixed");
   return c.w.scalar_like(1.0 / std::sqrt(static_cast<double>(features)), query);
 }
 
 /// A bool mask is true where attention is allowed.
-Val scaled_dot_product_attention(Call& c) {
+NodeResult scaled_dot_product_attention(Call& c) {
   GraphWriter& w = c.w;
-  const Sym query = c.tensor("query"), key = c.tensor("key"), value = c.tensor("value");
-  const Sym scale =
+  const OnnxTensor query = c.tensor("query"), key = c.tensor("key"), value = c.tensor("value");
+  const OnnxTensor scale =
       c.is_none("scale") ? default_scale(c, query) : c.scalar(c.val("scale"), query.dtype);
-  Sym scores = w.mul(w.matmul(query, w.swap(key, -2, -1)), scale);
+  OnnxTensor scores = w.mul(w.matmul(query, w.swap(key, -2, -1)), scale);
   if (c.flag("is_causal")) {
     scores = keep_where(w, causal_mask(w, query, key), scores);
   } else if (!c.is_none("attn_mask")) {
-    const Sym mask = c.tensor("attn_mask");
+    const OnnxTensor mask = c.tensor("attn_mask");
     scores = mask.dtype == at::kBool ? keep_where(w, mask, scores) : w.add(scores, mask);
   }
   return w.matmul(w.softmax("Softmax", scores, -1), value);
@@ -56,8 +56,8 @@ class MultiHead {
   explicit MultiHead(Call& c)
       : c_(c), w_(c.w), heads_(c.integer("num_heads")), embed_(c.integer("embed_dim")) {}
 
-  Val convert() {
-    std::array<Sym, 3> projected = project();
+  NodeResult convert() {
+    std::array<OnnxTensor, 3> projected = project();
     auto& [q, k, v] = projected;
     if (!c_.is_none("bias_k")) {
       k = append_bias(k, "bias_k");
@@ -76,17 +76,17 @@ class MultiHead {
       ++added_;
     }
     q = w_.div(q, std::sqrt(static_cast<double>(embed_ / heads_)));
-    Sym scores = w_.matmul(q, w_.swap(k, -2, -1));
-    if (const Sym mask = merged_mask(scores); mask.present()) scores = w_.add(mask, scores);
-    const Sym weights = w_.softmax("Softmax", scores, -1);
-    const Sym out = output(w_.matmul(weights, v));
-    if (!c_.flag("need_weights")) return Val::sequence({out, Val()});
-    return Val::sequence({out, attention_weights(weights, k)});
+    OnnxTensor scores = w_.matmul(q, w_.swap(k, -2, -1));
+    if (const OnnxTensor mask = merged_mask(scores); mask.present()) scores = w_.add(mask, scores);
+    const OnnxTensor weights = w_.softmax("Softmax", scores, -1);
+    const OnnxTensor out = output(w_.matmul(weights, v));
+    if (!c_.flag("need_weights")) return NodeResult::sequence({out, NodeResult()});
+    return NodeResult::sequence({out, attention_weights(weights, k)});
   }
 
  private:
-  Sym sequence(const char* name) {
-    Sym x = c_.tensor(name);
+  OnnxTensor sequence(const char* name) {
+    OnnxTensor x = c_.tensor(name);
     batched_ = x.rank() == 3;
     batch_first_ = batched_ && c_.flag("batch_first");
     if (!batched_) x = w_.unsqueeze(x, {1});
@@ -94,9 +94,9 @@ class MultiHead {
   }
 
   /// Rows of the packed projection for query, key or value.
-  Sym packed_part(const char* name, int64_t part) {
+  OnnxTensor packed_part(const char* name, int64_t part) {
     if (c_.is_none(name)) return {};
-    const Sym all = c_.tensor(name);
+    const OnnxTensor all = c_.tensor(name);
     if (all.constant.defined()) {
       const at::Tensor rows = all.constant.narrow(0, part * embed_, embed_);
       static constexpr const char* kNames[] = {"q", "k", "v"};
@@ -105,34 +105,35 @@ class MultiHead {
     return w_.slice(all, 0, part * embed_, (part + 1) * embed_);
   }
 
-  std::array<Sym, 3> project() {
+  std::array<OnnxTensor, 3> project() {
     const bool separate = c_.flag("use_separate_proj_weight") || c_.is_none("in_proj_weight");
     static constexpr const char* kSequences[] = {"query", "key", "value"};
     static constexpr const char* kWeights[] = {"q_proj_weight", "k_proj_weight", "v_proj_weight"};
-    std::array<Sym, 3> projected;
+    std::array<OnnxTensor, 3> projected;
     for (int64_t i = 0; i < 3; ++i) {
       const auto at = static_cast<size_t>(i);
-      const Sym weight = separate ? c_.tensor(kWeights[at]) : packed_part("in_proj_weight", i);
+      const OnnxTensor weight =
+          separate ? c_.tensor(kWeights[at]) : packed_part("in_proj_weight", i);
       projected[at] = linear(c_, sequence(kSequences[at]), weight, packed_part("in_proj_bias", i));
     }
     return projected;
   }
 
-  Sym append_bias(const Sym& x, const char* name) {
-    const Sym repeats = w_.concat({w_.ints({1}), w_.size_of(x, 1), w_.ints({1})}, 0);
-    const Sym row = w_.tile(c_.tensor(name), repeats);
+  OnnxTensor append_bias(const OnnxTensor& x, const char* name) {
+    const OnnxTensor repeats = w_.concat({w_.ints({1}), w_.size_of(x, 1), w_.ints({1})}, 0);
+    const OnnxTensor row = w_.tile(c_.tensor(name), repeats);
     return w_.concat({x, row}, 0);
   }
 
   /// [length, batch, features] -> [batch * heads, length, features per head]
-  Sym split_heads(const Sym& x) {
-    const Sym shape = w_.concat({w_.size_of(x, 0), w_.ints({-1, embed_ / heads_})}, 0);
-    Sym parts = w_.reshape(x, shape);
+  OnnxTensor split_heads(const OnnxTensor& x) {
+    const OnnxTensor shape = w_.concat({w_.size_of(x, 0), w_.ints({-1, embed_ / heads_})}, 0);
+    OnnxTensor parts = w_.reshape(x, shape);
     parts.shape = Shape{x.size(0), x.size(1) < 0 ? -1 : x.size(1) * heads_, embed_ / heads_};
     return w_.swap(parts, 0, 1);
   }
 
-  Sym additive(const Sym& mask, const Sym& like) {
+  OnnxTensor additive(const OnnxTensor& mask, const OnnxTensor& like) {
     const bool bools = mask.dtype == at::kBool || mask.dtype == at::kByte;
     if (!bools) return w_.cast(mask, like.dtype);
     return w_.where(w_.cast(mask, at::kBool), w_.scalar_like(kMinusInfinity, like),
@@ -140,25 +141,25 @@ class MultiHead {
   }
 
   /// Added source positions may be seen by everyone.
-  Sym extended(const Sym& mask) {
+  OnnxTensor extended(const OnnxTensor& mask) {
     if (added_ == 0) return mask;
     std::vector<int64_t> pads(static_cast<size_t>(2 * mask.rank()), 0);
     pads.back() = added_;
     return w_.pad(mask, pads, "constant");
   }
 
-  Sym merged_mask(const Sym& scores) {
-    Sym merged;
+  OnnxTensor merged_mask(const OnnxTensor& scores) {
+    OnnxTensor merged;
     if (!c_.is_none("attn_mask")) {
       merged = extended(additive(c_.tensor("attn_mask"), scores));
       if (merged.rank() == 2) merged = w_.unsqueeze(merged, {0});
     }
     if (c_.is_none("key_padding_mask")) return merged;
-    Sym padding = extended(additive(c_.tensor("key_padding_mask"), scores));
+    OnnxTensor padding = extended(additive(c_.tensor("key_padding_mask"), scores));
     if (!batched_) padding = w_.unsqueeze(padding, {0});
     // [batch, source] -> [batch * heads, 1, source]
-    const Sym repeats = w_.ints({1, heads_, 1});
-    Sym rows = w_.tile(w_.unsqueeze(padding, {1}), repeats);
+    const OnnxTensor repeats = w_.ints({1, heads_, 1});
+    OnnxTensor rows = w_.tile(w_.unsqueeze(padding, {1}), repeats);
     const int64_t source = padding.size(1);
     rows = source >= 0 ? w_.reshape(rows, Shape{-1, 1, source})
                        : w_.reshape(rows, w_.concat({w_.ints({-1, 1}), w_.size_of(padding, 1)}, 0));
@@ -166,9 +167,9 @@ class MultiHead {
   }
 
   /// [batch * heads, target, features per head] -> the layout of the query
-  Sym output(const Sym& heads) {
-    const Sym joined = w_.reshape(w_.swap(heads, 0, 1), Shape{-1, embed_});
-    Sym out = linear(c_, joined, c_.tensor("out_proj_weight"), c_.optional("out_proj_bias"));
+  OnnxTensor output(const OnnxTensor& heads) {
+    const OnnxTensor joined = w_.reshape(w_.swap(heads, 0, 1), Shape{-1, embed_});
+    OnnxTensor out = linear(c_, joined, c_.tensor("out_proj_weight"), c_.optional("out_proj_bias"));
     const int64_t features = out.size(1);
     out = w_.reshape(out, w_.concat({target_, batch_, w_.ints({features})}, 0));
     out.shape = Shape{fixed(target_), fixed(batch_), features};
@@ -176,15 +177,15 @@ class MultiHead {
     return batched_ ? out : w_.squeeze(out, {1});
   }
 
-  Val attention_weights(const Sym& weights, const Sym& key) {
-    const Sym shape = w_.concat({batch_, w_.ints({heads_}), target_, w_.size_of(key, 1)}, 0);
-    Sym split = w_.reshape(weights, shape);
+  NodeResult attention_weights(const OnnxTensor& weights, const OnnxTensor& key) {
+    const OnnxTensor shape = w_.concat({batch_, w_.ints({heads_}), target_, w_.size_of(key, 1)}, 0);
+    OnnxTensor split = w_.reshape(weights, shape);
     split.shape = Shape{fixed(batch_), heads_, fixed(target_), key.size(1)};
     if (c_.flag("average_attn_weights")) split = w_.reduce("ReduceMean", split, {1}, false);
     return batched_ ? split : w_.squeeze(split, {0});
   }
 
-  static int64_t fixed(const Sym& size) {
+  static int64_t fixed(const OnnxTensor& size) {
     return size.constant.defined() ? size.constant.item<int64_t>() : int64_t{-1};
   }
 
@@ -192,7 +193,7 @@ class MultiHead {
   GraphWriter& w_;
   int64_t heads_, embed_, added_ = 0;
   bool batched_ = true, batch_first_ = false;
-  Sym batch_, target_;
+  OnnxTensor batch_, target_;
 };
 
 }  // namespace

@@ -9,17 +9,17 @@ namespace sparsebit::exports {
 namespace {
 
 /// The dtype that a call of Tensor.to asks for, wherever it stands. Devices mean nothing here.
-Val to(Call& c) {
-  const Sym x = c.tensor("input");
+NodeResult to(Call& c) {
+  const OnnxTensor x = c.tensor("input");
   at::ScalarType dtype = x.dtype;
-  const auto take = [&](const Val& v) {
+  const auto take = [&](const NodeResult& v) {
     if (holds_tensor(v)) dtype = dtype_of(v);
     if (v.is_plain() && v.plain.is<at::ScalarType>()) dtype = v.plain.dtype();
   };
   for (const fx::Value& item : c.args()["target"].items()) take(c.value(item));
   take(c.val("other"));
   take(c.val("dtype"));
-  return x.dtype == dtype ? c.val("input") : Val(c.w.cast(x, dtype));
+  return x.dtype == dtype ? c.val("input") : NodeResult(c.w.cast(x, dtype));
 }
 
 const std::map<std::string, at::ScalarType>& old_type_names() {
@@ -32,8 +32,8 @@ const std::map<std::string, at::ScalarType>& old_type_names() {
   return names;
 }
 
-Val type(Call& c) {
-  const Sym x = c.tensor("input");
+NodeResult type(Call& c) {
+  const OnnxTensor x = c.tensor("input");
   const fx::Value& wanted = c.args()["dtype"];
   if (wanted.is<at::ScalarType>()) return c.w.cast(x, wanted.dtype());
   for (const auto& [name, dtype] : old_type_names()) {
@@ -44,11 +44,12 @@ Val type(Call& c) {
 }
 
 /// One element as a Python number.
-Val item(Call& c) {
-  const Sym x = c.tensor("input");
-  const Sym number = x.shape && x.rank() == 0 ? x : c.w.reshape(x, Shape{});
-  if (x.dtype == at::kBool) return Val::number(number);
-  return Val::number(c.w.cast(number, at::isFloatingType(x.dtype) ? at::kDouble : at::kLong));
+NodeResult item(Call& c) {
+  const OnnxTensor x = c.tensor("input");
+  const OnnxTensor number = x.shape && x.rank() == 0 ? x : c.w.reshape(x, Shape{});
+  if (x.dtype == at::kBool) return NodeResult::number(number);
+  return NodeResult::number(
+      c.w.cast(number, at::isFloatingType(x.dtype) ? at::kDouble : at::kLong));
 }
 
 }  // namespace
@@ -59,7 +60,7 @@ void add_cast_converters(Converters& table) {
   table.add("item", item);
   // A copy is the same value to ONNX, but not the same tensor: what is changed in place later is
   // the one or the other.
-  table.add("clone", [](Call& c) -> Val { return c.tensor("input"); });
+  table.add("clone", [](Call& c) -> NodeResult { return c.tensor("input"); });
   for (const char* name : {"contiguous", "detach", "requires_grad"})
     table.add(name, [](Call& c) { return c.val("input"); });
 }

@@ -10,17 +10,17 @@ using Ints = std::vector<int64_t>;
 
 /// ONNX convolves batches only.
 struct Batched {
-  Sym x;
+  OnnxTensor x;
   bool added = false;
 
   Batched(Call& c, size_t spatial) : x(c.tensor("input")) {
     added = x.rank() == static_cast<int64_t>(spatial) + 1;
     if (added) x = c.w.unsqueeze(x, {0});
   }
-  Sym restore(Call& c, const Sym& y) const { return added ? c.w.squeeze(y, {0}) : y; }
+  OnnxTensor restore(Call& c, const OnnxTensor& y) const { return added ? c.w.squeeze(y, {0}) : y; }
 };
 
-Ints kernel_of(Call& c, const Sym& weight) {
+Ints kernel_of(Call& c, const OnnxTensor& weight) {
   if (weight.rank() < 3) c.unsupported("the weight has no kernel axes");
   Ints kernel(weight.shape->begin() + 2, weight.shape->end());
   for (const int64_t size : kernel) {
@@ -43,7 +43,7 @@ Ints paddings(Call& c, size_t spatial, const Ints& kernel, const Ints& dilation)
   return pads;
 }
 
-std::optional<Shape> convolved(const Sym& x, const Sym& weight, const Ints& pads,
+std::optional<Shape> convolved(const OnnxTensor& x, const OnnxTensor& weight, const Ints& pads,
                                const Ints& stride, const Ints& dilation) {
   if (!x.shape) return std::nullopt;
   Shape shape = *x.shape;
@@ -58,10 +58,10 @@ std::optional<Shape> convolved(const Sym& x, const Sym& weight, const Ints& pads
 }
 
 template <size_t N>
-Val convolution(Call& c) {
+NodeResult convolution(Call& c) {
   const Batched batch(c, N);
-  Sym x = batch.x;
-  const Sym weight = c.tensor("weight"), bias = c.optional("bias");
+  OnnxTensor x = batch.x;
+  const OnnxTensor weight = c.tensor("weight"), bias = c.optional("bias");
   const Ints stride = c.ints("stride", N), dilation = c.ints("dilation", N);
   const Ints kernel = kernel_of(c, weight);
   Ints pads = paddings(c, N, kernel, dilation);
@@ -70,18 +70,18 @@ Val convolution(Call& c) {
     x = pad_spatial(c, x, pads, mode);
     pads.assign(2 * N, 0);
   }
-  const Sym y = c.w.op("Conv", {x, weight, bias},
-                       {{"dilations", dilation},
-                        {"group", c.integer("groups")},
-                        {"kernel_shape", kernel},
-                        {"pads", pads},
-                        {"strides", stride}},
-                       x.dtype, convolved(x, weight, pads, stride, dilation));
+  const OnnxTensor y = c.w.op("Conv", {x, weight, bias},
+                              {{"dilations", dilation},
+                               {"group", c.integer("groups")},
+                               {"kernel_shape", kernel},
+                               {"pads", pads},
+                               {"strides", stride}},
+                              x.dtype, convolved(x, weight, pads, stride, dilation));
   return batch.restore(c, y);
 }
 
 template <size_t N>
-Ints output_padding(Call& c, const Sym& x, const Sym& weight) {
+Ints output_padding(Call& c, const OnnxTensor& x, const OnnxTensor& weight) {
   if (c.is_none("output_size")) return c.ints("output_padding", N);
   const Ints stride = c.ints("stride", N), padding = c.ints("padding", N);
   const Ints dilation = c.ints("dilation", N);
@@ -98,9 +98,9 @@ Ints output_padding(Call& c, const Sym& x, const Sym& weight) {
 }
 
 template <size_t N>
-Val transposed_convolution(Call& c) {
+NodeResult transposed_convolution(Call& c) {
   const Batched batch(c, N);
-  const Sym &x = batch.x, weight = c.tensor("weight"), bias = c.optional("bias");
+  const OnnxTensor &x = batch.x, weight = c.tensor("weight"), bias = c.optional("bias");
   const Ints padding = c.ints("padding", N);
   const Ints stride = c.ints("stride", N), dilation = c.ints("dilation", N);
   const Ints extra = output_padding<N>(c, x, weight), kernel = kernel_of(c, weight);
@@ -113,14 +113,14 @@ Val transposed_convolution(Call& c) {
     if (size >= 0)
       size = (size - 1) * stride[i] - 2 * padding[i] + dilation[i] * (kernel[i] - 1) + 1 + extra[i];
   }
-  const Sym y = c.w.op("ConvTranspose", {x, weight, bias},
-                       {{"dilations", dilation},
-                        {"group", c.integer("groups")},
-                        {"kernel_shape", kernel},
-                        {"output_padding", extra},
-                        {"pads", pads},
-                        {"strides", stride}},
-                       x.dtype, shape);
+  const OnnxTensor y = c.w.op("ConvTranspose", {x, weight, bias},
+                              {{"dilations", dilation},
+                               {"group", c.integer("groups")},
+                               {"kernel_shape", kernel},
+                               {"output_padding", extra},
+                               {"pads", pads},
+                               {"strides", stride}},
+                              x.dtype, shape);
   return batch.restore(c, y);
 }
 

@@ -37,9 +37,9 @@ at::Tensor list_tensor(const fx::Value& list) {
 /// last.
 class IndexReader {
  public:
-  IndexReader(Call& c, const Sym& x) : c_(c), x_(x) {}
+  IndexReader(Call& c, const OnnxTensor& x) : c_(c), x_(x) {}
 
-  Sym read(const fx::Value& index) {
+  OnnxTensor read(const fx::Value& index) {
     const std::vector<fx::Value> items =
         lists_indices(c_, index) ? index.items() : std::vector<fx::Value>{index};
     int64_t consumed = 0;
@@ -57,7 +57,7 @@ class IndexReader {
  private:
   int64_t original_rank() const { return x_.rank() + removed_ - added_; }
 
-  Val value(const fx::Value& item) {
+  NodeResult value(const fx::Value& item) {
     if (item.is_sequence() && !item.contains_node()) return fx::Value(list_tensor(item));
     return c_.value(item);
   }
@@ -66,19 +66,20 @@ class IndexReader {
   int64_t axes_consumed(const fx::Value& item) {
     if (item.is_none() || item.is<fx::Ellipsis>() || item.is_bool()) return 0;
     if (item.is_int() || item.is<fx::Slice>()) return 1;
-    const Val v = value(item);
+    const NodeResult v = value(item);
     if (v.is_number()) return 1;
-    const Sym sym = c_.sym(v);
+    const OnnxTensor sym = c_.sym(v);
     return sym.dtype == at::kBool || sym.dtype == at::kByte ? sym.rank() : 1;
   }
 
-  Sym bound(const fx::Value& value, int64_t missing) {
+  OnnxTensor bound(const fx::Value& value, int64_t missing) {
     return value.is_none() ? c_.w.ints({missing}) : c_.int_vector(c_.value(value));
   }
 
   void apply_slice(const fx::Slice& slice) {
     constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
-    const Val step = slice.step().is_none() ? Val(fx::Value(1)) : c_.value(slice.step());
+    const NodeResult step =
+        slice.step().is_none() ? NodeResult(fx::Value(1)) : c_.value(slice.step());
     if (!step.is_plain()) c_.unsupported("the step of a slice is not fixed");
     const bool whole =
         slice.start().is_none() && slice.stop().is_none() && step.plain.to_int() == 1;
@@ -89,7 +90,7 @@ class IndexReader {
     ++dim_;
   }
 
-  void apply_select(const Sym& position) {
+  void apply_select(const OnnxTensor& position) {
     x_ = c_.w.gather(x_, position, dim_);
     ++removed_;
   }
@@ -109,8 +110,8 @@ class IndexReader {
     }
   }
 
-  void apply_tensor(const Val& v) {
-    const Sym index = c_.sym(v);
+  void apply_tensor(const NodeResult& v) {
+    const OnnxTensor index = c_.sym(v);
     const bool mask = index.dtype == at::kBool || index.dtype == at::kByte;
     if (!mask && (v.is_number() || index.rank() == 0)) {
       apply_select(c_.w.cast(index, at::kLong));
@@ -120,7 +121,7 @@ class IndexReader {
     } else if (index.rank() == 0) {
       c_.unsupported("indexing with a bool that the graph computes");
     } else {
-      const Sym positions = c_.w.nonzero(c_.w.cast(index, at::kBool));
+      const OnnxTensor positions = c_.w.nonzero(c_.w.cast(index, at::kBool));
       for (int64_t i = 0; i < index.rank(); ++i) {
         indices_.push_back(c_.w.gather(positions, c_.w.scalar(i, at::kLong), 0));
         dims_.push_back(dim_++);
@@ -128,46 +129,46 @@ class IndexReader {
     }
   }
 
-  Sym apply_tensors() { return index_tensors(c_, x_, indices_, dims_); }
+  OnnxTensor apply_tensors() { return index_tensors(c_, x_, indices_, dims_); }
 
   Call& c_;
-  Sym x_;
+  OnnxTensor x_;
   int64_t dim_ = 0, removed_ = 0, added_ = 0;
-  std::vector<Sym> indices_;
+  std::vector<OnnxTensor> indices_;
   Ints dims_;
 };
 
 /// Indices of one shape, stacked along a new last axis.
-Sym stacked(Call& c, const std::vector<Sym>& indices) {
+OnnxTensor stacked(Call& c, const std::vector<OnnxTensor>& indices) {
   GraphWriter& w = c.w;
   std::optional<Shape> common = Shape{};
-  for (const Sym& index : indices) common = broadcast(common, index.shape);
-  const bool equal = std::all_of(indices.begin(), indices.end(), [&](const Sym& index) {
+  for (const OnnxTensor& index : indices) common = broadcast(common, index.shape);
+  const bool equal = std::all_of(indices.begin(), indices.end(), [&](const OnnxTensor& index) {
     return index.shape == common && (index.fixed() || index.rank() == 1);
   });
-  Sym shape;
+  OnnxTensor shape;
   if (!equal) {
-    Sym sum = indices[0];
+    OnnxTensor sum = indices[0];
     for (size_t i = 1; i < indices.size(); ++i) sum = w.add(sum, indices[i]);
     sum.shape = common;
     shape = w.shape_of(sum);
   }
-  std::vector<Sym> columns;
-  for (const Sym& index : indices) {
-    Sym column = equal ? index : w.expand(index, shape);
+  std::vector<OnnxTensor> columns;
+  for (const OnnxTensor& index : indices) {
+    OnnxTensor column = equal ? index : w.expand(index, shape);
     column.shape = common;
     columns.push_back(w.unsqueeze(column, {-1}));
   }
   return w.concat(columns, -1);
 }
 
-Val getitem(Call& c) {
-  const Val object = c.val("input");
+NodeResult getitem(Call& c) {
+  const NodeResult object = c.val("input");
   const fx::Value& index = c.args()["index"];
   if (holds_tensor(object)) return read_index(c, c.sym(object), index);
   if (object.is_sequence()) {
     if (index.is<fx::Slice>()) {
-      std::vector<Val> picked;
+      std::vector<NodeResult> picked;
       const auto count = static_cast<int64_t>(object.items.size());
       at::Tensor positions = at::arange(count);
       const fx::Slice& s = index.get<fx::Slice>();
@@ -179,7 +180,7 @@ Val getitem(Call& c) {
       positions = at::slice(positions, 0, bound(s.start(), 0), bound(s.stop(), count), step);
       for (int64_t i = 0; i < positions.size(0); ++i)
         picked.push_back(object.items[static_cast<size_t>(positions[i].item<int64_t>())]);
-      return Val::sequence(std::move(picked), object.is_list);
+      return NodeResult::sequence(std::move(picked), object.is_list);
     }
     const int64_t i = c.integer("index"), count = static_cast<int64_t>(object.items.size());
     const int64_t position = i < 0 ? i + count : i;
@@ -191,11 +192,12 @@ Val getitem(Call& c) {
 
 }  // namespace
 
-Sym read_index(Call& c, const Sym& x, const fx::Value& index) {
+OnnxTensor read_index(Call& c, const OnnxTensor& x, const fx::Value& index) {
   return IndexReader(c, x).read(index);
 }
 
-Sym index_tensors(Call& c, const Sym& given, const std::vector<Sym>& indices, const Ints& dims) {
+OnnxTensor index_tensors(Call& c, const OnnxTensor& given, const std::vector<OnnxTensor>& indices,
+                         const Ints& dims) {
   GraphWriter& w = c.w;
   if (indices.size() == 1) return w.gather(given, indices[0], dims[0]);
   // Indexed axes first, as GatherND wants them.
@@ -203,8 +205,8 @@ Sym index_tensors(Call& c, const Sym& given, const std::vector<Sym>& indices, co
   for (int64_t i = 0; i < given.rank(); ++i) {
     if (std::find(dims.begin(), dims.end(), i) == dims.end()) order.push_back(i);
   }
-  const Sym index = stacked(c, indices);
-  const Sym found = w.gather_nd(w.transpose(given, order), index);
+  const OnnxTensor index = stacked(c, indices);
+  const OnnxTensor found = w.gather_nd(w.transpose(given, order), index);
   const bool adjacent = dims.back() - dims.front() + 1 == static_cast<int64_t>(dims.size());
   if (!adjacent || dims.front() == 0) return found;
   // Results of adjacent indices stand where the first of them stood.
@@ -216,38 +218,39 @@ Sym index_tensors(Call& c, const Sym& given, const std::vector<Sym>& indices, co
   return w.transpose(found, back);
 }
 
-Sym flat_positions(Call& c, const Sym& x) {
+OnnxTensor flat_positions(Call& c, const OnnxTensor& x) {
   GraphWriter& w = c.w;
   if (x.fixed()) {
     const int64_t count = c10::multiply_integers(*x.shape);
     return w.constant(at::arange(count, at::kLong).reshape(*x.shape));
   }
-  const Sym count = w.numel_of(x);
-  const Sym line = w.range(w.scalar(0, at::kLong), count, w.scalar(1, at::kLong));
-  Sym positions = w.reshape(line, w.shape_of(x));
+  const OnnxTensor count = w.numel_of(x);
+  const OnnxTensor line = w.range(w.scalar(0, at::kLong), count, w.scalar(1, at::kLong));
+  OnnxTensor positions = w.reshape(line, w.shape_of(x));
   positions.shape = x.shape;
   return positions;
 }
 
-Sym write_positions(Call& c, const Sym& x, const Sym& positions, const Sym& values,
-                    const std::string& reduction) {
+OnnxTensor write_positions(Call& c, const OnnxTensor& x, const OnnxTensor& positions,
+                           const OnnxTensor& values, const std::string& reduction) {
   GraphWriter& w = c.w;
-  const Sym flat = w.reshape(x, Shape{-1});
-  const Sym spread = values.shape && values.shape == positions.shape && values.fixed()
-                         ? values
-                         : w.expand(values, w.shape_of(positions));
-  const Sym written = w.scatter_nd(flat, w.reshape(positions, Shape{-1, 1}),
-                                   w.reshape(spread, Shape{-1}), reduction);
-  Sym y = w.reshape(written, w.shape_of(x));
+  const OnnxTensor flat = w.reshape(x, Shape{-1});
+  const OnnxTensor spread = values.shape && values.shape == positions.shape && values.fixed()
+                                ? values
+                                : w.expand(values, w.shape_of(positions));
+  const OnnxTensor written = w.scatter_nd(flat, w.reshape(positions, Shape{-1, 1}),
+                                          w.reshape(spread, Shape{-1}), reduction);
+  OnnxTensor y = w.reshape(written, w.shape_of(x));
   y.shape = x.shape;
   return y;
 }
 
-Sym write_index(Call& c, const Sym& x, const fx::Value& index, const Val& value) {
+OnnxTensor write_index(Call& c, const OnnxTensor& x, const fx::Value& index,
+                       const NodeResult& value) {
   if (index.is<fx::Ellipsis>() && value.is_plain() && value.plain.is_number())
     return c.w.expand(c.w.scalar(value.plain.to_scalar(), x.dtype), c.w.shape_of(x));
-  Sym content = c.operand(value, x.dtype);
-  const Sym positions = read_index(c, flat_positions(c, x), index);
+  OnnxTensor content = c.operand(value, x.dtype);
+  const OnnxTensor positions = read_index(c, flat_positions(c, x), index);
   // torch drops leading 1s of a value with more dimensions than the target.
   if (content.shape && positions.shape && content.rank() > positions.rank()) {
     Ints axes(static_cast<size_t>(content.rank() - positions.rank()));
@@ -257,14 +260,15 @@ Sym write_index(Call& c, const Sym& x, const fx::Value& index, const Val& value)
   return write_positions(c, x, positions, content);
 }
 
-std::optional<Sym> undo_view(Call& view, const std::string& name, const Sym& content) {
+std::optional<OnnxTensor> undo_view(Call& view, const std::string& name,
+                                    const OnnxTensor& content) {
   GraphWriter& w = view.w;
   if (!holds_tensor(view.val("input"))) return std::nullopt;
-  const Sym base = view.tensor("input");
+  const OnnxTensor base = view.tensor("input");
   for (const char* reshaping : {"view", "reshape", "view_as", "reshape_as", "flatten", "unflatten",
                                 "ravel", "squeeze", "unsqueeze"}) {
     if (name == reshaping) {
-      Sym y = w.reshape(content, w.shape_of(base));
+      OnnxTensor y = w.reshape(content, w.shape_of(base));
       y.shape = base.shape;
       return y;
     }
@@ -292,7 +296,7 @@ std::optional<Sym> undo_view(Call& view, const std::string& name, const Sym& con
 
 void add_getitem_converters(Converters& table) {
   table.add("getitem", getitem);
-  table.add("setitem", [](Call& c) -> Val {
+  table.add("setitem", [](Call& c) -> NodeResult {
     return write_index(c, c.tensor("input"), c.args()["index"], c.val("value"));
   });
 }

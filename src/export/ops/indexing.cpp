@@ -12,7 +12,7 @@ namespace {
 using Ints = std::vector<int64_t>;
 
 /// torch's gather and scatter look at the part of the input that the index covers.
-Sym covered(Call& c, Sym x, const Sym& index, int64_t dim) {
+OnnxTensor covered(Call& c, OnnxTensor x, const OnnxTensor& index, int64_t dim) {
   for (int64_t i = 0; i < x.rank(); ++i) {
     const bool same = x.size(i) == index.size(i) && x.size(i) >= 0;
     if (i != dim && !same) x = c.w.slice(x, i, c.w.ints({0}), c.w.size_of(index, i));
@@ -20,30 +20,30 @@ Sym covered(Call& c, Sym x, const Sym& index, int64_t dim) {
   return x;
 }
 
-Val gather(Call& c) {
-  const Sym x = c.tensor("input"), index = c.w.cast(c.tensor("index"), at::kLong);
+NodeResult gather(Call& c) {
+  const OnnxTensor x = c.tensor("input"), index = c.w.cast(c.tensor("index"), at::kLong);
   const int64_t dim = x.axis(c.integer("dim"));
   if (x.rank() == 0) return x;
   return c.w.gather_elements(covered(c, x, index, dim), index, dim);
 }
 
 /// Positions in the flattened tensor; negative ones count from the end.
-Val take(Call& c) {
+NodeResult take(Call& c) {
   return c.w.gather(c.w.reshape(c.tensor("input"), Shape{-1}),
                     c.w.cast(c.tensor("index"), at::kLong), 0);
 }
 
 /// Input and indices broadcast against each other, except along `dim`.
-Val take_along_dim(Call& c) {
+NodeResult take_along_dim(Call& c) {
   GraphWriter& w = c.w;
-  Sym x = c.tensor("input"), index = c.tensor("indices");
+  OnnxTensor x = c.tensor("input"), index = c.tensor("indices");
   if (c.is_none("dim"))
     return w.gather_elements(w.reshape(x, Shape{-1}), w.reshape(index, Shape{-1}), 0);
   const int64_t dim = x.axis(c.integer("dim"));
-  std::vector<Sym> x_sizes, index_sizes;
+  std::vector<OnnxTensor> x_sizes, index_sizes;
   for (int64_t i = 0; i < x.rank(); ++i) {
-    const Sym a = w.size_of(x, i), b = w.size_of(index, i);
-    const Sym common = x.size(i) == 1 ? b : a;
+    const OnnxTensor a = w.size_of(x, i), b = w.size_of(index, i);
+    const OnnxTensor common = x.size(i) == 1 ? b : a;
     x_sizes.push_back(i == dim ? a : common);
     index_sizes.push_back(i == dim ? b : common);
   }
@@ -52,62 +52,66 @@ Val take_along_dim(Call& c) {
   return w.gather_elements(x, index, dim);
 }
 
-Val masked_select(Call& c) {
+NodeResult masked_select(Call& c) {
   GraphWriter& w = c.w;
-  const Sym x = c.tensor("input"), mask = c.tensor("mask");
+  const OnnxTensor x = c.tensor("input"), mask = c.tensor("mask");
   const std::optional<Shape> common = broadcast(x.shape, mask.shape);
   // Where() broadcasts both for us.
-  Sym wide_mask = w.logic("And", mask, w.cast(w.filled(w.shape_of(x), 1, at::kBool), at::kBool));
+  OnnxTensor wide_mask =
+      w.logic("And", mask, w.cast(w.filled(w.shape_of(x), 1, at::kBool), at::kBool));
   wide_mask.shape = common;
-  Sym wide_x = w.expand(x, w.shape_of(wide_mask));
-  const Sym flat = w.reshape(wide_mask, Shape{-1});
+  OnnxTensor wide_x = w.expand(x, w.shape_of(wide_mask));
+  const OnnxTensor flat = w.reshape(wide_mask, Shape{-1});
   return w.op("Compress", {w.reshape(wide_x, Shape{-1}), flat}, {{"axis", 0}}, x.dtype, Shape{-1});
 }
 
-Val nonzero(Call& c) {
+NodeResult nonzero(Call& c) {
   GraphWriter& w = c.w;
-  const Sym x = c.tensor("input"), truths = w.cast(x, at::kBool);
+  const OnnxTensor x = c.tensor("input"), truths = w.cast(x, at::kBool);
   if (x.rank() == 0) c.unsupported("the positions of a tensor without dimensions");
-  const Sym positions = w.nonzero(truths);
+  const OnnxTensor positions = w.nonzero(truths);
   if (!c.flag("as_tuple")) return w.transpose(positions, {1, 0});
-  std::vector<Val> items;
+  std::vector<NodeResult> items;
   for (int64_t i = 0; i < x.rank(); ++i)
     items.emplace_back(w.gather(positions, w.scalar(i, at::kLong), 0));
-  return Val::sequence(std::move(items));
+  return NodeResult::sequence(std::move(items));
 }
 
 /// Every element `count` times in a row.
-Sym repeat_evenly(Call& c, const Sym& x, int64_t dim, const Sym& count) {
+OnnxTensor repeat_evenly(Call& c, const OnnxTensor& x, int64_t dim, const OnnxTensor& count) {
   GraphWriter& w = c.w;
-  const Sym index = w.range(w.scalar(0, at::kLong), w.squeeze(w.mul(w.size_of(x, dim), count), {0}),
-                            w.scalar(1, at::kLong));
-  const Sym source = w.div(index, w.squeeze(count, {0}));
+  const OnnxTensor index =
+      w.range(w.scalar(0, at::kLong), w.squeeze(w.mul(w.size_of(x, dim), count), {0}),
+              w.scalar(1, at::kLong));
+  const OnnxTensor source = w.div(index, w.squeeze(count, {0}));
   return w.gather(x, source, dim);
 }
 
 /// Output i comes from the first element whose running count is larger than i.
-Sym repeat_unevenly(Call& c, const Sym& x, int64_t dim, const Sym& counts) {
+OnnxTensor repeat_unevenly(Call& c, const OnnxTensor& x, int64_t dim, const OnnxTensor& counts) {
   GraphWriter& w = c.w;
-  const Sym ends = w.cumsum(w.cast(counts, at::kLong), 0);
-  const Sym total = w.squeeze(w.slice(ends, 0, -1, std::numeric_limits<int64_t>::max()), {0});
-  const Sym index = w.range(w.scalar(0, at::kLong), total, w.scalar(1, at::kLong));
-  const Sym passed = w.compare("LessOrEqual", w.unsqueeze(ends, {0}), w.unsqueeze(index, {1}));
-  const Sym source = w.reduce("ReduceSum", w.cast(passed, at::kLong), {1}, false);
+  const OnnxTensor ends = w.cumsum(w.cast(counts, at::kLong), 0);
+  const OnnxTensor total =
+      w.squeeze(w.slice(ends, 0, -1, std::numeric_limits<int64_t>::max()), {0});
+  const OnnxTensor index = w.range(w.scalar(0, at::kLong), total, w.scalar(1, at::kLong));
+  const OnnxTensor passed =
+      w.compare("LessOrEqual", w.unsqueeze(ends, {0}), w.unsqueeze(index, {1}));
+  const OnnxTensor source = w.reduce("ReduceSum", w.cast(passed, at::kLong), {1}, false);
   return w.gather(x, source, dim);
 }
 
-Val repeat_interleave(Call& c) {
+NodeResult repeat_interleave(Call& c) {
   GraphWriter& w = c.w;
-  Sym x = c.tensor("input");
+  OnnxTensor x = c.tensor("input");
   if (c.is_none("repeats")) {  // the input itself has the counts of 0, 1, 2, ...
-    const Sym line =
+    const OnnxTensor line =
         w.range(w.scalar(0, at::kLong), w.squeeze(w.size_of(x, 0), {0}), w.scalar(1, at::kLong));
     return w.cast(repeat_unevenly(c, line, 0, x), x.dtype);
   }
   const bool flat = c.is_none("dim");
   if (flat) x = w.reshape(x, Shape{-1});
   const int64_t dim = flat ? 0 : x.axis(c.integer("dim"));
-  const Val repeats = c.val("repeats");
+  const NodeResult repeats = c.val("repeats");
   const bool one = !holds_tensor(repeats) ||
                    (c.sym(repeats).fixed() && c10::multiply_integers(*c.sym(repeats).shape) == 1);
   if (one) return repeat_evenly(c, x, dim, c.int_vector(repeats));
@@ -115,70 +119,71 @@ Val repeat_interleave(Call& c) {
 }
 
 /// The part of `src` that the index covers, or one number everywhere.
-Sym updates(Call& c, const Sym& x, const Sym& index, const char* name) {
-  const Val src = c.val(name);
+OnnxTensor updates(Call& c, const OnnxTensor& x, const OnnxTensor& index, const char* name) {
+  const NodeResult src = c.val(name);
   if (!holds_tensor(src)) return c.w.expand(c.scalar(src, x.dtype), c.w.shape_of(index));
   return covered(c, c.w.cast(c.sym(src), x.dtype), index, -1);
 }
 
-Val scatter(Call& c) {
-  const Sym x = c.tensor("input"), index = c.w.cast(c.tensor("index"), at::kLong);
+NodeResult scatter(Call& c) {
+  const OnnxTensor x = c.tensor("input"), index = c.w.cast(c.tensor("index"), at::kLong);
   return c.w.scatter_elements(x, index, updates(c, x, index, "src"), c.integer("dim"));
 }
 
 /// Adding at repeated positions. Before opset 16 by comparing every target with every source.
-Sym add_at(Call& c, const Sym& x, const Sym& positions, const Sym& values) {
+OnnxTensor add_at(Call& c, const OnnxTensor& x, const OnnxTensor& positions,
+                  const OnnxTensor& values) {
   GraphWriter& w = c.w;
   if (w.opset() >= 16) return write_positions(c, x, positions, values, "add");
-  const Sym target = w.unsqueeze(w.reshape(flat_positions(c, x), Shape{-1}), {1});
-  const Sym source = w.unsqueeze(w.reshape(positions, Shape{-1}), {0});
-  const Sym hit = w.cast(w.compare("Equal", target, source), x.dtype);
-  const Sym spread = w.expand(values, w.shape_of(positions));
-  const Sym sums = w.matmul(hit, w.reshape(spread, Shape{-1, 1}));
-  Sym added = w.reshape(sums, w.shape_of(x));
+  const OnnxTensor target = w.unsqueeze(w.reshape(flat_positions(c, x), Shape{-1}), {1});
+  const OnnxTensor source = w.unsqueeze(w.reshape(positions, Shape{-1}), {0});
+  const OnnxTensor hit = w.cast(w.compare("Equal", target, source), x.dtype);
+  const OnnxTensor spread = w.expand(values, w.shape_of(positions));
+  const OnnxTensor sums = w.matmul(hit, w.reshape(spread, Shape{-1, 1}));
+  OnnxTensor added = w.reshape(sums, w.shape_of(x));
   added.shape = x.shape;
   return w.add(x, added);
 }
 
-Val scatter_add(Call& c) {
-  const Sym x = c.tensor("input"), index = c.w.cast(c.tensor("index"), at::kLong);
-  const Sym src = updates(c, x, index, "src");
+NodeResult scatter_add(Call& c) {
+  const OnnxTensor x = c.tensor("input"), index = c.w.cast(c.tensor("index"), at::kLong);
+  const OnnxTensor src = updates(c, x, index, "src");
   const int64_t dim = x.axis(c.integer("dim"));
   if (c.w.opset() >= 16) return c.w.scatter_elements(x, index, src, dim, "add");
-  const Sym positions =
+  const OnnxTensor positions =
       c.w.gather_elements(covered(c, flat_positions(c, x), index, dim), index, dim);
   return add_at(c, x, positions, src);
 }
 
-Val index_add(Call& c) {
-  const Sym x = c.tensor("input"), index = c.w.cast(c.tensor("index"), at::kLong);
+NodeResult index_add(Call& c) {
+  const OnnxTensor x = c.tensor("input"), index = c.w.cast(c.tensor("index"), at::kLong);
   const int64_t dim = x.axis(c.integer("dim"));
-  const Val alpha = c.val("alpha");
-  Sym source = c.tensor("source");
+  const NodeResult alpha = c.val("alpha");
+  OnnxTensor source = c.tensor("source");
   const bool one = alpha.is_plain() && alpha.plain.to_double() == 1.0;
   if (!one) source = c.w.mul(source, c.scalar(alpha, source.dtype));
-  const Sym line = index.rank() == 0 ? c.w.unsqueeze(index, {0}) : index;
+  const OnnxTensor line = index.rank() == 0 ? c.w.unsqueeze(index, {0}) : index;
   return add_at(c, x, c.w.gather(flat_positions(c, x), line, dim), source);
 }
 
-Val index_put(Call& c) {
-  const Sym x = c.tensor("input"), values = c.w.cast(c.tensor("values"), x.dtype);
+NodeResult index_put(Call& c) {
+  const OnnxTensor x = c.tensor("input"), values = c.w.cast(c.tensor("values"), x.dtype);
   std::vector<fx::Value> items;
   for (const fx::Value& item : c.args()["indices"].items())
     items.push_back(item.is_none() ? fx::Value(fx::Slice()) : item);
-  const Sym positions = read_index(c, flat_positions(c, x), fx::Tuple(std::move(items)));
+  const OnnxTensor positions = read_index(c, flat_positions(c, x), fx::Tuple(std::move(items)));
   return c.flag("accumulate") ? add_at(c, x, positions, values)
                               : write_positions(c, x, positions, values);
 }
 
-Val masked_fill(Call& c) {
-  const Sym x = c.tensor("input"), mask = c.w.cast(c.tensor("mask"), at::kBool);
+NodeResult masked_fill(Call& c) {
+  const OnnxTensor x = c.tensor("input"), mask = c.w.cast(c.tensor("mask"), at::kBool);
   return c.w.where(mask, c.operand(c.val("value"), x.dtype), x);
 }
 
-Val narrow(Call& c) {
-  const Sym x = c.tensor("input");
-  const Sym start = c.int_vector("start"), length = c.int_vector("length");
+NodeResult narrow(Call& c) {
+  const OnnxTensor x = c.tensor("input");
+  const OnnxTensor start = c.int_vector("start"), length = c.int_vector("length");
   const bool known = start.constant.defined() && length.constant.defined();
   if (!known) return c.w.slice(x, c.integer("dim"), start, c.w.add(start, length));
   int64_t first = start.constant.item<int64_t>();
@@ -189,10 +194,10 @@ Val narrow(Call& c) {
 }  // namespace
 
 void add_indexing_converters(Converters& table) {
-  table.add("index_select", [](Call& c) -> Val {
-    const Sym x = c.tensor("input"), index = c.w.cast(c.tensor("index"), at::kLong);
+  table.add("index_select", [](Call& c) -> NodeResult {
+    const OnnxTensor x = c.tensor("input"), index = c.w.cast(c.tensor("index"), at::kLong);
     if (x.rank() == 0) return x;
-    const Sym line = index.rank() == 0 ? c.w.unsqueeze(index, {0}) : index;
+    const OnnxTensor line = index.rank() == 0 ? c.w.unsqueeze(index, {0}) : index;
     return c.w.gather(x, line, c.integer("dim"));
   });
   table.add("gather", gather);
@@ -207,7 +212,7 @@ void add_indexing_converters(Converters& table) {
   table.add("index_put", index_put);
   table.add("masked_fill", masked_fill);
   table.add("narrow", narrow);
-  table.add("select", [](Call& c) -> Val {
+  table.add("select", [](Call& c) -> NodeResult {
     return c.w.gather(c.tensor("input"), c.scalar(c.val("index"), at::kLong), c.integer("dim"));
   });
 }

@@ -12,22 +12,22 @@ namespace {
 using Ints = std::vector<int64_t>;
 
 /// The tensors in their common type, which is what cat and stack give.
-std::vector<Sym> common_type(Call& c, std::string_view name) {
-  const std::vector<Val> items = c.items(name);
+std::vector<OnnxTensor> common_type(Call& c, std::string_view name) {
+  const std::vector<NodeResult> items = c.items(name);
   if (items.empty()) c.unsupported("nothing to join");
   at::ScalarType dtype = dtype_of(items[0]);
-  for (const Val& item : items) dtype = result_type(Sym{"", dtype, Shape{1}}, item);
-  std::vector<Sym> tensors;
-  for (const Val& item : items) tensors.push_back(c.operand(item, dtype));
+  for (const NodeResult& item : items) dtype = result_type(OnnxTensor{"", dtype, Shape{1}}, item);
+  std::vector<OnnxTensor> tensors;
+  for (const NodeResult& item : items) tensors.push_back(c.operand(item, dtype));
   return tensors;
 }
 
 /// torch's cat skips empty tensors of one dimension, whatever the others have.
-Val cat(Call& c) {
-  std::vector<Sym> tensors = common_type(c, "tensors");
+NodeResult cat(Call& c) {
+  std::vector<OnnxTensor> tensors = common_type(c, "tensors");
   if (tensors.size() > 1) {
-    std::vector<Sym> kept;
-    for (const Sym& t : tensors) {
+    std::vector<OnnxTensor> kept;
+    for (const OnnxTensor& t : tensors) {
       if (!(t.shape && t.shape == Shape{0})) kept.push_back(t);
     }
     if (!kept.empty()) tensors = kept;
@@ -35,40 +35,40 @@ Val cat(Call& c) {
   return c.w.concat(tensors, c.integer("dim"));
 }
 
-Sym stack(Call& c, const std::vector<Sym>& tensors, int64_t dim) {
-  std::vector<Sym> rows;
+OnnxTensor stack(Call& c, const std::vector<OnnxTensor>& tensors, int64_t dim) {
+  std::vector<OnnxTensor> rows;
   const int64_t rank = tensors[0].rank() + 1, axis = dim < 0 ? dim + rank : dim;
-  for (const Sym& t : tensors) rows.push_back(c.w.unsqueeze(t, {axis}));
+  for (const OnnxTensor& t : tensors) rows.push_back(c.w.unsqueeze(t, {axis}));
   return c.w.concat(rows, axis);
 }
 
 /// At least `rank` dimensions: [n] becomes [1, n] for vstack.
-std::vector<Sym> at_least(Call& c, std::vector<Sym> tensors, int64_t rank) {
-  for (Sym& t : tensors) {
+std::vector<OnnxTensor> at_least(Call& c, std::vector<OnnxTensor> tensors, int64_t rank) {
+  for (OnnxTensor& t : tensors) {
     while (t.rank() < rank) t = c.w.unsqueeze(t, {0});
   }
   return tensors;
 }
 
-Val hstack(Call& c) {
-  const std::vector<Sym> tensors = at_least(c, common_type(c, "tensors"), 1);
+NodeResult hstack(Call& c) {
+  const std::vector<OnnxTensor> tensors = at_least(c, common_type(c, "tensors"), 1);
   return c.w.concat(tensors, tensors[0].rank() == 1 ? 0 : 1);
 }
 
-Val as_tuple(std::vector<Sym> parts) {
-  std::vector<Val> items(parts.begin(), parts.end());
-  return Val::sequence(std::move(items));
+NodeResult as_tuple(std::vector<OnnxTensor> parts) {
+  std::vector<NodeResult> items(parts.begin(), parts.end());
+  return NodeResult::sequence(std::move(items));
 }
 
-int64_t fixed_size(Call& c, const Sym& x, int64_t dim) {
+int64_t fixed_size(Call& c, const OnnxTensor& x, int64_t dim) {
   const int64_t size = x.size(dim);
   if (size < 0)
     c.unsupported(c10::str("the size of dimension ", dim, ", which is split, is not fixed"));
   return size;
 }
 
-Val split_sizes(Call& c, const Sym& x, const Ints& sizes, int64_t dim) {
-  if (sizes.size() == 1) return Val::sequence({x});
+NodeResult split_sizes(Call& c, const OnnxTensor& x, const Ints& sizes, int64_t dim) {
+  if (sizes.size() == 1) return NodeResult::sequence({x});
   return as_tuple(c.w.split(x, sizes, dim));
 }
 
@@ -80,8 +80,8 @@ Ints equal_parts(int64_t size, int64_t part) {
   return sizes;
 }
 
-Val split(Call& c) {
-  const Sym x = c.tensor("input");
+NodeResult split(Call& c) {
+  const OnnxTensor x = c.tensor("input");
   const int64_t dim = c.integer("dim");
   const fx::Value& given = c.args()["split_size_or_sections"];
   const bool list = given.is_sequence();
@@ -92,30 +92,30 @@ Val split(Call& c) {
                      dim);
 }
 
-Val chunk(Call& c) {
-  const Sym x = c.tensor("input");
+NodeResult chunk(Call& c) {
+  const OnnxTensor x = c.tensor("input");
   const int64_t dim = c.integer("dim"), chunks = c.integer("chunks"), size = fixed_size(c, x, dim);
   const int64_t part = std::max<int64_t>(1, (size + chunks - 1) / chunks);
   return split_sizes(c, x, equal_parts(size, part), dim);
 }
 
 /// At places that the graph computes; only their number is known.
-Val split_at(Call& c, const Sym& x, int64_t dim, const Sym& places) {
+NodeResult split_at(Call& c, const OnnxTensor& x, int64_t dim, const OnnxTensor& places) {
   const int64_t count = places.size(0);
   if (count < 0) c.unsupported("the number of parts to split into is not fixed");
-  const Sym first = c.w.ints({0}), last = c.w.ints({std::numeric_limits<int64_t>::max()});
-  std::vector<Val> parts;
-  Sym start = first;
+  const OnnxTensor first = c.w.ints({0}), last = c.w.ints({std::numeric_limits<int64_t>::max()});
+  std::vector<NodeResult> parts;
+  OnnxTensor start = first;
   for (int64_t i = 0; i <= count; ++i) {
-    const Sym stop = i == count ? last : c.w.slice(places, 0, i, i + 1);
+    const OnnxTensor stop = i == count ? last : c.w.slice(places, 0, i, i + 1);
     parts.emplace_back(c.w.slice(x, dim, start, stop));
     start = stop;
   }
-  return Val::sequence(std::move(parts));
+  return NodeResult::sequence(std::move(parts));
 }
 
-Val tensor_split(Call& c) {
-  const Sym x = c.tensor("input");
+NodeResult tensor_split(Call& c) {
+  const OnnxTensor x = c.tensor("input");
   const int64_t dim = c.integer("dim"), size = fixed_size(c, x, dim);
   const fx::Value& where = c.args()["indices_or_sections"];
   if (where.contains_node()) return split_at(c, x, dim, c.int_vector("indices_or_sections"));
@@ -130,7 +130,7 @@ Val tensor_split(Call& c) {
   } else {
     bounds = c.ints("indices_or_sections");
   }
-  std::vector<Val> parts;
+  std::vector<NodeResult> parts;
   int64_t start = 0;
   bounds.push_back(size);
   for (const int64_t bound : bounds) {
@@ -138,72 +138,73 @@ Val tensor_split(Call& c) {
     parts.emplace_back(c.w.slice(x, dim, start, std::max(start, stop)));
     start = stop;
   }
-  return Val::sequence(std::move(parts));
+  return NodeResult::sequence(std::move(parts));
 }
 
-Val unbind(Call& c) {
-  const Sym x = c.tensor("input");
+NodeResult unbind(Call& c) {
+  const OnnxTensor x = c.tensor("input");
   const int64_t dim = x.axis(c.integer("dim")), size = fixed_size(c, x, dim);
-  std::vector<Val> parts;
-  for (const Sym& part : c.w.split(x, Ints(static_cast<size_t>(size), 1), dim))
+  std::vector<NodeResult> parts;
+  for (const OnnxTensor& part : c.w.split(x, Ints(static_cast<size_t>(size), 1), dim))
     parts.emplace_back(c.w.squeeze(part, {dim}));
-  return Val::sequence(std::move(parts));
+  return NodeResult::sequence(std::move(parts));
 }
 
 /// -1 in a size keeps the input's own; ONNX writes 1 for that.
-Sym expanded_shape(Call& c, std::string_view name) {
-  std::vector<Val> sizes = c.items(name);
-  for (Val& size : sizes) {
+OnnxTensor expanded_shape(Call& c, std::string_view name) {
+  std::vector<NodeResult> sizes = c.items(name);
+  for (NodeResult& size : sizes) {
     if (size.is_plain() && size.plain.to_int() == -1) size = fx::Value(1);
   }
-  return c.int_vector(Val::sequence(std::move(sizes)));
+  return c.int_vector(NodeResult::sequence(std::move(sizes)));
 }
 
-Val expand(Call& c) { return c.w.expand(c.tensor("input"), expanded_shape(c, "size")); }
+NodeResult expand(Call& c) { return c.w.expand(c.tensor("input"), expanded_shape(c, "size")); }
 
-Val broadcast_tensors(Call& c) {
-  const std::vector<Sym> tensors = c.tensors("tensors");
+NodeResult broadcast_tensors(Call& c) {
+  const std::vector<OnnxTensor> tensors = c.tensors("tensors");
   std::optional<Shape> common = Shape{};
-  for (const Sym& t : tensors) common = broadcast(common, t.shape);
-  Sym shape;
+  for (const OnnxTensor& t : tensors) common = broadcast(common, t.shape);
+  OnnxTensor shape;
   const bool fixed = common && std::find(common->begin(), common->end(), -1) == common->end();
   if (fixed) {
     shape = c.w.ints(*common);
   } else {  // the shape of any elementwise combination
-    Sym sum = c.w.cast(tensors[0], at::kFloat);
+    OnnxTensor sum = c.w.cast(tensors[0], at::kFloat);
     for (size_t i = 1; i < tensors.size(); ++i)
       sum = c.w.add(sum, c.w.cast(tensors[i], at::kFloat));
     sum.shape = common;
     shape = c.w.shape_of(sum);
   }
-  std::vector<Val> results;
-  for (const Sym& t : tensors) {
-    Sym wide = c.w.expand(t, shape);
+  std::vector<NodeResult> results;
+  for (const OnnxTensor& t : tensors) {
+    OnnxTensor wide = c.w.expand(t, shape);
     wide.shape = common;
     results.emplace_back(wide);
   }
-  return Val::sequence(std::move(results));
+  return NodeResult::sequence(std::move(results));
 }
 
 /// Both take one factor per dimension; repeat adds dimensions in front, tile adds factors.
-Val repeat(Call& c, std::string_view name) {
-  Sym x = c.tensor("input");
-  std::vector<Val> factors = c.items(name);
+NodeResult repeat(Call& c, std::string_view name) {
+  OnnxTensor x = c.tensor("input");
+  std::vector<NodeResult> factors = c.items(name);
   while (static_cast<int64_t>(factors.size()) < x.rank())
-    factors.insert(factors.begin(), Val(fx::Value(1)));
+    factors.insert(factors.begin(), NodeResult(fx::Value(1)));
   while (x.rank() < static_cast<int64_t>(factors.size())) x = c.w.unsqueeze(x, {0});
   if (factors.empty()) return x;
-  return c.w.tile(x, c.int_vector(Val::sequence(std::move(factors))));
+  return c.w.tile(x, c.int_vector(NodeResult::sequence(std::move(factors))));
 }
 
 }  // namespace
 
 void add_joining_converters(Converters& table) {
   table.add("cat", cat);
-  table.add("stack",
-            [](Call& c) -> Val { return stack(c, common_type(c, "tensors"), c.integer("dim")); });
+  table.add("stack", [](Call& c) -> NodeResult {
+    return stack(c, common_type(c, "tensors"), c.integer("dim"));
+  });
   table.add("hstack", hstack);
-  table.add("vstack", [](Call& c) -> Val {
+  table.add("vstack", [](Call& c) -> NodeResult {
     return c.w.concat(at_least(c, common_type(c, "tensors"), 2), 0);
   });
   table.add("split", split);
@@ -212,7 +213,7 @@ void add_joining_converters(Converters& table) {
   table.add("unbind", unbind);
   table.add("expand", expand);
   table.add("broadcast_to", expand);
-  table.add("expand_as", [](Call& c) -> Val {
+  table.add("expand_as", [](Call& c) -> NodeResult {
     return c.w.expand(c.tensor("input"), c.w.shape_of(c.tensor("other")));
   });
   table.add("broadcast_tensors", broadcast_tensors);

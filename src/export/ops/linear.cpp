@@ -11,30 +11,30 @@ namespace sparsebit::exports {
 namespace {
 
 /// The weight as MatMul takes it. A weight that only this layer uses is stored that way.
-Sym transposed_weight(Call& c) {
+OnnxTensor transposed_weight(Call& c) {
   const at::Tensor weight = c.model_tensor("weight");
   if (!weight.defined() || !c.source().used_once(weight))
     return c.w.transpose(c.tensor("weight"), {1, 0});
   return c.w.constant(weight.detach().t().contiguous(), c.source().path_of(weight) + "_t");
 }
 
-Val linear_call(Call& c) {
-  const Sym x = c.tensor("input"), weight = c.tensor("weight");
+NodeResult linear_call(Call& c) {
+  const OnnxTensor x = c.tensor("input"), weight = c.tensor("weight");
   if (x.shape && x.rank() == 2) return linear(c, x, weight, c.optional("bias"));
-  const Sym bias = c.optional("bias");
+  const OnnxTensor bias = c.optional("bias");
   if (weight.rank() == 1) {
-    const Sym dot = c.w.matmul(x, weight);
+    const OnnxTensor dot = c.w.matmul(x, weight);
     return bias.present() ? c.w.add(dot, bias) : dot;
   }
-  const Sym product = c.w.matmul(x, transposed_weight(c));
+  const OnnxTensor product = c.w.matmul(x, transposed_weight(c));
   return bias.present() ? c.w.add(product, bias) : product;
 }
 
 /// Rows that are longer than max_norm are shortened.
-Sym renormalized(Call& c, const Sym& rows) {
+OnnxTensor renormalized(Call& c, const OnnxTensor& rows) {
   const double limit = c.number("max_norm"), p = c.number("norm_type");
   GraphWriter& w = c.w;
-  Sym norm;
+  OnnxTensor norm;
   if (p == 2.0) {
     norm = w.reduce("ReduceL2", rows, {-1}, true);
   } else if (p == 1.0) {
@@ -42,51 +42,51 @@ Sym renormalized(Call& c, const Sym& rows) {
   } else {
     norm = w.pow(w.reduce("ReduceSum", w.pow(w.unary("Abs", rows), p), {-1}, true), 1.0 / p);
   }
-  const Sym factor = w.div(w.scalar_like(limit, rows), w.add(norm, 1e-7));
+  const OnnxTensor factor = w.div(w.scalar_like(limit, rows), w.add(norm, 1e-7));
   return w.where(w.compare("Greater", norm, limit), w.mul(rows, factor), rows);
 }
 
-Sym lookup(Call& c, const Sym& index) {
-  const Sym rows = c.w.gather(c.tensor("weight"), index, 0);
+OnnxTensor lookup(Call& c, const OnnxTensor& index) {
+  const OnnxTensor rows = c.w.gather(c.tensor("weight"), index, 0);
   return c.is_none("max_norm") ? rows : renormalized(c, rows);
 }
 
-Val bilinear(Call& c) {
-  const Sym a = c.tensor("input1"), b = c.tensor("input2"), weight = c.tensor("weight");
+NodeResult bilinear(Call& c) {
+  const OnnxTensor a = c.tensor("input1"), b = c.tensor("input2"), weight = c.tensor("weight");
   GraphWriter& w = c.w;
   // sum_ij a_i W_oij b_j = sum_j (a W)_oj b_j, with a as [..., 1, 1, i].
-  const Sym left = w.matmul(w.unsqueeze(a, {-2, -3}), weight);
-  const Sym product = w.mul(w.squeeze(left, {-2}), w.unsqueeze(b, {-2}));
-  const Sym sum = w.reduce("ReduceSum", product, {-1}, false);
+  const OnnxTensor left = w.matmul(w.unsqueeze(a, {-2, -3}), weight);
+  const OnnxTensor product = w.mul(w.squeeze(left, {-2}), w.unsqueeze(b, {-2}));
+  const OnnxTensor sum = w.reduce("ReduceSum", product, {-1}, false);
   return c.is_none("bias") ? sum : w.add(sum, c.tensor("bias"));
 }
 
 /// For every position of the flat input the number of its bag.
 struct Bags {
-  Sym rows = {};    ///< [n, d], before reduction
-  Sym member = {};  ///< [bags, n], 1 where a position belongs to a bag
+  OnnxTensor rows = {};    ///< [n, d], before reduction
+  OnnxTensor member = {};  ///< [bags, n], 1 where a position belongs to a bag
 };
 
 Bags read_bags(Call& c) {
   GraphWriter& w = c.w;
-  const Sym index = w.cast(c.tensor("input"), at::kLong),
-            offsets = w.cast(c.tensor("offsets"), at::kLong);
+  const OnnxTensor index = w.cast(c.tensor("input"), at::kLong),
+                   offsets = w.cast(c.tensor("offsets"), at::kLong);
   Bags bags{lookup(c, index)};
-  const Sym count = w.size_of(index, 0);
-  const Sym position =
+  const OnnxTensor count = w.size_of(index, 0);
+  const OnnxTensor position =
       w.range(w.scalar(0, at::kLong), w.squeeze(count, {0}), w.scalar(1, at::kLong));
   constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
   const bool last = c.flag("include_last_offset");
-  const Sym starts = last ? w.slice(offsets, 0, 0, -1) : offsets;
-  const Sym stops =
+  const OnnxTensor starts = last ? w.slice(offsets, 0, 0, -1) : offsets;
+  const OnnxTensor stops =
       last ? w.slice(offsets, 0, 1, kEnd) : w.concat({w.slice(offsets, 0, 1, kEnd), count}, 0);
-  const Sym column = w.unsqueeze(position, {0});
+  const OnnxTensor column = w.unsqueeze(position, {0});
   bags.member = w.logic("And", w.logical_not(w.compare("Less", column, w.unsqueeze(starts, {1}))),
                         w.compare("Less", column, w.unsqueeze(stops, {1})));
   if (!c.is_none("padding_idx")) {
-    const Sym weight = c.tensor("weight");
+    const OnnxTensor weight = c.tensor("weight");
     const int64_t row = c.integer("padding_idx");
-    const Sym padded =
+    const OnnxTensor padded =
         w.compare("Equal", index, w.scalar(row < 0 ? row + weight.size(0) : row, at::kLong));
     bags.member = w.logic("And", bags.member, w.unsqueeze(w.logical_not(padded), {0}));
   }
@@ -94,29 +94,29 @@ Bags read_bags(Call& c) {
 }
 
 /// A bag's mean, sum or maximum over an axis of [bags, n, d].
-Sym pool_rows(Call& c, const Sym& rows, const std::string& mode) {
+OnnxTensor pool_rows(Call& c, const OnnxTensor& rows, const std::string& mode) {
   const char* const type = mode == "sum"    ? "ReduceSum"
                            : mode == "mean" ? "ReduceMean"
                                             : "ReduceMax";
   return c.w.reduce(type, rows, {1}, false);
 }
 
-Val flat_bags(Call& c, const std::string& mode) {
+NodeResult flat_bags(Call& c, const std::string& mode) {
   GraphWriter& w = c.w;
   const Bags bags = read_bags(c);
   const at::ScalarType dtype = bags.rows.dtype;
   if (mode == "max") {
-    const Sym inside = w.unsqueeze(bags.member, {2});
-    const Sym masked = w.where(inside, w.unsqueeze(bags.rows, {0}),
-                               w.scalar(dtype == at::kDouble ? -1e308 : -3e38, dtype));
-    const Sym best = w.reduce("ReduceMax", masked, {1}, false);
-    const Sym any = w.reduce("ReduceMax", w.cast(bags.member, at::kInt), {1}, true);
+    const OnnxTensor inside = w.unsqueeze(bags.member, {2});
+    const OnnxTensor masked = w.where(inside, w.unsqueeze(bags.rows, {0}),
+                                      w.scalar(dtype == at::kDouble ? -1e308 : -3e38, dtype));
+    const OnnxTensor best = w.reduce("ReduceMax", masked, {1}, false);
+    const OnnxTensor any = w.reduce("ReduceMax", w.cast(bags.member, at::kInt), {1}, true);
     return w.where(w.cast(any, at::kBool), best, w.scalar(0, dtype));
   }
-  Sym member = w.cast(bags.member, dtype);
+  OnnxTensor member = w.cast(bags.member, dtype);
   if (mode == "mean") {
-    const Sym count = w.reduce("ReduceSum", member, {1}, true);
-    const Sym total = w.matmul(member, bags.rows);
+    const OnnxTensor count = w.reduce("ReduceSum", member, {1}, true);
+    const OnnxTensor total = w.matmul(member, bags.rows);
     return w.div(total, w.maximum(count, w.scalar_like(1, count)));
   }
   if (!c.is_none("per_sample_weights"))
@@ -124,42 +124,42 @@ Val flat_bags(Call& c, const std::string& mode) {
   return w.matmul(member, bags.rows);
 }
 
-Val embedding_bag(Call& c) {
+NodeResult embedding_bag(Call& c) {
   GraphWriter& w = c.w;
-  const Sym index = c.tensor("input");
+  const OnnxTensor index = c.tensor("input");
   const std::string mode = c.text("mode");
   if (index.rank() == 1) return flat_bags(c, mode);
-  Sym rows = lookup(c, index);
+  OnnxTensor rows = lookup(c, index);
   if (!c.is_none("per_sample_weights"))
     rows = w.mul(rows, w.unsqueeze(c.tensor("per_sample_weights"), {2}));
   if (c.is_none("padding_idx")) return pool_rows(c, rows, mode);
   const int64_t row = c.integer("padding_idx");
-  const Sym weight = c.tensor("weight");
-  const Sym padding = w.scalar(row < 0 ? row + weight.size(0) : row, index.dtype);
-  const Sym kept = w.unsqueeze(w.logical_not(w.compare("Equal", index, padding)), {2});
-  const Sym count = w.reduce("ReduceSum", w.cast(kept, rows.dtype), {1}, false);
+  const OnnxTensor weight = c.tensor("weight");
+  const OnnxTensor padding = w.scalar(row < 0 ? row + weight.size(0) : row, index.dtype);
+  const OnnxTensor kept = w.unsqueeze(w.logical_not(w.compare("Equal", index, padding)), {2});
+  const OnnxTensor count = w.reduce("ReduceSum", w.cast(kept, rows.dtype), {1}, false);
   if (mode == "max") {
-    const Sym best = pool_rows(c, w.where(kept, rows, w.scalar(-3e38, rows.dtype)), mode);
+    const OnnxTensor best = pool_rows(c, w.where(kept, rows, w.scalar(-3e38, rows.dtype)), mode);
     return w.where(w.compare("Greater", count, 0.0), best, w.scalar(0, rows.dtype));
   }
-  const Sym sum = pool_rows(c, w.mul(rows, w.cast(kept, rows.dtype)), "sum");
+  const OnnxTensor sum = pool_rows(c, w.mul(rows, w.cast(kept, rows.dtype)), "sum");
   return mode == "sum" ? sum : w.div(sum, w.maximum(count, w.scalar_like(1, count)));
 }
 
 }  // namespace
 
-Sym linear(Call& c, const Sym& x, const Sym& weight, const Sym& bias) {
+OnnxTensor linear(Call& c, const OnnxTensor& x, const OnnxTensor& weight, const OnnxTensor& bias) {
   if (x.shape && x.rank() == 2 && weight.rank() == 2)
     return c.w.op("Gemm", {x, weight, bias}, {{"transB", 1}}, x.dtype,
                   Shape{x.size(0), weight.size(0)});
-  const Sym product = c.w.matmul(x, c.w.transpose(weight, {1, 0}));
+  const OnnxTensor product = c.w.matmul(x, c.w.transpose(weight, {1, 0}));
   return bias.present() ? c.w.add(product, bias) : product;
 }
 
 void add_linear_converters(Converters& table) {
   table.add("linear", linear_call);
   table.add("bilinear", bilinear);
-  table.add("embedding", [](Call& c) -> Val { return lookup(c, c.tensor("input")); });
+  table.add("embedding", [](Call& c) -> NodeResult { return lookup(c, c.tensor("input")); });
   table.add("embedding_bag", embedding_bag);
 }
 

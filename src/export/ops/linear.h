@@ -5,6 +5,6 @@
 namespace sparsebit::exports {
 
 /// x @ weight^T + bias for a weight of [out, in]; bias may be absent.
-Sym linear(Call& c, const Sym& x, const Sym& weight, const Sym& bias);
+OnnxTensor linear(Call& c, const OnnxTensor& x, const OnnxTensor& weight, const OnnxTensor& bias);
 
 }  // namespace sparsebit::exports

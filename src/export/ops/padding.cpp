@@ -13,21 +13,22 @@ namespace {
 using Ints = std::vector<int64_t>;
 
 /// Copies of the far end in front, of the near end behind.
-Sym wrap(Call& c, const Sym& x, int64_t axis, int64_t before, int64_t after) {
+OnnxTensor wrap(Call& c, const OnnxTensor& x, int64_t axis, int64_t before, int64_t after) {
   constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
-  std::vector<Sym> parts;
+  std::vector<OnnxTensor> parts;
   if (before > 0) parts.push_back(c.w.slice(x, axis, -before, kEnd));
   // Negative amounts cut.
-  const Sym middle = before < 0 || after < 0 ? c.w.slice(x, axis, std::max<int64_t>(0, -before),
-                                                         after < 0 ? after : kEnd)
-                                             : x;
+  const OnnxTensor middle =
+      before < 0 || after < 0
+          ? c.w.slice(x, axis, std::max<int64_t>(0, -before), after < 0 ? after : kEnd)
+          : x;
   parts.push_back(middle);
   if (after > 0) parts.push_back(c.w.slice(x, axis, 0, after));
   return c.w.concat(parts, axis);
 }
 
 /// ONNX's Pad of negative amounts is not what every runtime does: cut with Slice instead.
-Sym cut(Call& c, Sym x, Ints& pads) {
+OnnxTensor cut(Call& c, OnnxTensor x, Ints& pads) {
   const auto axes = static_cast<int64_t>(pads.size() / 2);
   for (int64_t i = 0; i < axes; ++i) {
     int64_t &before = pads[static_cast<size_t>(i)], &after = pads[static_cast<size_t>(i + axes)];
@@ -40,20 +41,20 @@ Sym cut(Call& c, Sym x, Ints& pads) {
   return x;
 }
 
-Val pad(Call& c) {
-  const Sym x = c.tensor("input");
+NodeResult pad(Call& c) {
+  const OnnxTensor x = c.tensor("input");
   const std::string mode = c.text("mode");
   const auto spatial = c.args().optional_integer("spatial_dims");
-  const Sym value = c.is_none("value") ? Sym{} : c.scalar(c.val("value"), x.dtype);
-  const Val given = c.val("padding");
+  const OnnxTensor value = c.is_none("value") ? OnnxTensor{} : c.scalar(c.val("value"), x.dtype);
+  const NodeResult given = c.val("padding");
   if (!given.is_plain()) {  // computed amounts, from the last axis on
     if (mode != "constant")
       c.unsupported("padding is computed by the graph in mode '" + mode + "'");
-    const Sym amounts = c.int_vector(given);
+    const OnnxTensor amounts = c.int_vector(given);
     const int64_t count = amounts.size(0) / 2;
-    const Sym pairs = c.w.flip(c.w.reshape(amounts, Shape{count, 2}), 0);
-    const Sym sides = c.w.transpose(pairs, {1, 0});
-    const Sym padded =
+    const OnnxTensor pairs = c.w.flip(c.w.reshape(amounts, Shape{count, 2}), 0);
+    const OnnxTensor sides = c.w.transpose(pairs, {1, 0});
+    const OnnxTensor padded =
         c.w.pad(sides, Ints{0, x.rank() - count, 0, 0}, "constant", c.w.scalar(0, at::kLong));
     return c.w.pad(x, c.w.reshape(padded, Shape{-1}), "constant", value);
   }
@@ -70,28 +71,28 @@ Val pad(Call& c) {
 
 }  // namespace
 
-Sym pad_spatial(Call& c, const Sym& x, const std::vector<int64_t>& amounts, const std::string& mode,
-                const Sym& value) {
+OnnxTensor pad_spatial(Call& c, const OnnxTensor& x, const std::vector<int64_t>& amounts,
+                       const std::string& mode, const OnnxTensor& value) {
   Ints pads = amounts;
   const auto axes = static_cast<int64_t>(pads.size() / 2);
   if (std::all_of(pads.begin(), pads.end(), [](int64_t p) { return p == 0; })) return x;
   if (mode == "circular") {
-    Sym y = x;
+    OnnxTensor y = x;
     for (int64_t i = 0; i < axes; ++i) {
       y = wrap(c, y, x.rank() - axes + i, pads[static_cast<size_t>(i)],
                pads[static_cast<size_t>(i + axes)]);
     }
     return y;
   }
-  const Sym rest = cut(c, x, pads);
+  const OnnxTensor rest = cut(c, x, pads);
   const auto leading = static_cast<size_t>(x.rank() - axes);
   pads.insert(pads.begin() + axes, leading, 0);
   pads.insert(pads.begin(), leading, 0);
   const std::string name = mode == "replicate" ? "edge" : mode;
   // Bools and narrow integers have no kernel everywhere.
-  const Sym wide = c.w.cast(rest, rest.dtype == at::kBool ? at::kInt : rest.dtype);
-  const Sym fill = value.present() ? c.w.cast(value, wide.dtype) : value;
-  return c.w.cast(c.w.pad(wide, pads, name, mode == "constant" ? fill : Sym{}), x.dtype);
+  const OnnxTensor wide = c.w.cast(rest, rest.dtype == at::kBool ? at::kInt : rest.dtype);
+  const OnnxTensor fill = value.present() ? c.w.cast(value, wide.dtype) : value;
+  return c.w.cast(c.w.pad(wide, pads, name, mode == "constant" ? fill : OnnxTensor{}), x.dtype);
 }
 
 void add_padding_converters(Converters& table) { table.add("pad", pad); }

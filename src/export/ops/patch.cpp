@@ -38,48 +38,49 @@ struct Patches {
 };
 
 /// [N, C, H, W] -> [N, C * kernel, windows]: gather all windows from the padded plane.
-Val unfold(Call& c) {
+NodeResult unfold(Call& c) {
   const Patches p(c);
-  Sym x = c.tensor("input");
+  OnnxTensor x = c.tensor("input");
   GraphWriter& w = c.w;
   const bool unbatched = x.rank() == 3;
   if (unbatched) x = w.unsqueeze(x, {0});
   const int64_t channels = x.size(1), height = x.size(2), width = x.size(3);
   if (channels < 0 || height < 0 || width < 0) c.unsupported("unfold needs a fixed image size");
   const at::Tensor places = p.plane_places(height, width);
-  const Sym padded =
+  const OnnxTensor padded =
       w.pad(x, {0, 0, p.padding[0], p.padding[1], 0, 0, p.padding[0], p.padding[1]}, "constant");
-  const Sym flat = w.reshape(padded, Shape{0, channels, -1});
-  const Sym windows = w.gather(flat, w.constant(places), 2);  // [N, C, kernel, windows]
-  const Sym columns = w.reshape(windows, Shape{0, channels * places.size(0), places.size(1)});
+  const OnnxTensor flat = w.reshape(padded, Shape{0, channels, -1});
+  const OnnxTensor windows = w.gather(flat, w.constant(places), 2);  // [N, C, kernel, windows]
+  const OnnxTensor columns =
+      w.reshape(windows, Shape{0, channels * places.size(0), places.size(1)});
   return unbatched ? w.squeeze(columns, {0}) : columns;
 }
 
 /// [N, C * kernel, windows] -> [N, C, H, W]. Every place of the plane sums the entries that lie on
 /// it: a product with a matrix of zeros and ones.
-Sym sum_by_matrix(Call& c, const Patches& p, const Sym& x, const Ints& size) {
+OnnxTensor sum_by_matrix(Call& c, const Patches& p, const OnnxTensor& x, const Ints& size) {
   GraphWriter& w = c.w;
   const at::Tensor places = p.plane_places(size[0], size[1]);
   const int64_t height = size[0] + 2 * p.padding[0], width = size[1] + 2 * p.padding[1];
   at::Tensor matrix = at::zeros({places.numel(), height * width}, x.dtype);
   matrix.scatter_(1, places.reshape({-1, 1}), 1);
   const int64_t channels = x.size(1) / places.size(0);
-  const Sym flat = w.reshape(x, Shape{0, channels, places.numel()});
-  const Sym plane =
+  const OnnxTensor flat = w.reshape(x, Shape{0, channels, places.numel()});
+  const OnnxTensor plane =
       w.reshape(w.matmul(flat, w.constant(matrix)), Shape{0, channels, height, width});
-  const Sym rows = w.slice(plane, 2, p.padding[0], p.padding[0] + size[0]);
+  const OnnxTensor rows = w.slice(plane, 2, p.padding[0], p.padding[0] + size[0]);
   return w.slice(rows, 3, p.padding[1], p.padding[1] + size[1]);
 }
 
-Val fold(Call& c) {
+NodeResult fold(Call& c) {
   const Patches p(c);
-  Sym x = c.tensor("input");
+  OnnxTensor x = c.tensor("input");
   GraphWriter& w = c.w;
   const Ints size = c.ints("output_size", 2);
   const bool unbatched = x.rank() == 2;
   if (unbatched) x = w.unsqueeze(x, {0});
   if (x.size(1) < 0) c.unsupported("fold needs a fixed number of channels");
-  Sym image;
+  OnnxTensor image;
   if (w.opset() >= 18) {
     const Ints pads = {p.padding[0], p.padding[1], p.padding[0], p.padding[1]};
     image = w.op("Col2Im", {x, w.ints(size), w.ints(p.kernel)},
@@ -92,8 +93,8 @@ Val fold(Call& c) {
 }
 
 /// Windows of one dimension, which come as a new last dimension.
-Val unfold_dim(Call& c) {
-  const Sym x = c.tensor("input");
+NodeResult unfold_dim(Call& c) {
+  const OnnxTensor x = c.tensor("input");
   const int64_t length = c.integer("size"), step = c.integer("step");
   const int64_t dim = x.axis(c.integer("dimension")), size = x.size(dim);
   if (x.rank() == 0) return c.w.reshape(x, Shape{1});
@@ -101,7 +102,7 @@ Val unfold_dim(Call& c) {
   const int64_t windows = (size - length) / step + 1;
   const at::Tensor places = at::arange(windows, at::kLong).unsqueeze(1) * step +
                             at::arange(length, at::kLong).unsqueeze(0);
-  const Sym found = c.w.gather(x, c.w.constant(places), dim);
+  const OnnxTensor found = c.w.gather(x, c.w.constant(places), dim);
   Ints order;
   for (int64_t i = 0; i < found.rank(); ++i) {
     if (i != dim + 1) order.push_back(i);
@@ -121,7 +122,7 @@ Line diagonal_line(int64_t rows, int64_t columns, int64_t offset) {
 }
 
 /// Both dimensions go last, then the places of the line are gathered.
-Sym diagonal(Call& c, const Sym& x, int64_t offset, int64_t dim1, int64_t dim2) {
+OnnxTensor diagonal(Call& c, const OnnxTensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
   GraphWriter& w = c.w;
   dim1 = x.axis(dim1);
   dim2 = x.axis(dim2);
@@ -141,7 +142,7 @@ Sym diagonal(Call& c, const Sym& x, int64_t offset, int64_t dim1, int64_t dim2) 
 }
 
 /// The last dimension on a diagonal of a new matrix.
-Sym diagonal_matrix(Call& c, const Sym& x, int64_t offset) {
+OnnxTensor diagonal_matrix(Call& c, const OnnxTensor& x, int64_t offset) {
   GraphWriter& w = c.w;
   const int64_t length = x.size(-1), size = length + std::abs(offset);
   if (length < 0) c.unsupported("a diagonal matrix needs a dimension of fixed size");
@@ -149,12 +150,12 @@ Sym diagonal_matrix(Call& c, const Sym& x, int64_t offset) {
   // Element (i, j) of the diagonal comes from the entry that belongs to row i.
   const at::Tensor source = (at::arange(size, at::kLong) - std::max<int64_t>(0, -offset))
                                 .clamp(0, std::max<int64_t>(0, length - 1));
-  const Sym rows = w.unsqueeze(w.gather(x, w.constant(source), -1), {-1});
+  const OnnxTensor rows = w.unsqueeze(w.gather(x, w.constant(source), -1), {-1});
   return w.where(w.constant(mask), rows, w.scalar_like(0, x));
 }
 
-Val diag_embed(Call& c) {
-  const Sym x = c.tensor("input");
+NodeResult diag_embed(Call& c) {
+  const OnnxTensor x = c.tensor("input");
   const int64_t rank = x.rank() + 1;
   const auto wrap = [&](int64_t dim) { return dim < 0 ? dim + rank : dim; };
   int64_t dim1 = wrap(c.integer("dim1")), dim2 = wrap(c.integer("dim2"));
@@ -163,7 +164,7 @@ Val diag_embed(Call& c) {
     std::swap(dim1, dim2);
     offset = -offset;
   }
-  const Sym matrix = diagonal_matrix(c, x, offset);
+  const OnnxTensor matrix = diagonal_matrix(c, x, offset);
   Ints order;
   int64_t next = 0;
   for (int64_t i = 0; i < rank; ++i)
@@ -177,12 +178,12 @@ void add_patch_converters(Converters& table) {
   table.add("unfold", unfold);
   table.add("fold", fold);
   table.add("unfold_dim", unfold_dim);
-  table.add("diagonal", [](Call& c) -> Val {
+  table.add("diagonal", [](Call& c) -> NodeResult {
     return diagonal(c, c.tensor("input"), c.integer("offset"), c.integer("dim1"),
                     c.integer("dim2"));
   });
-  table.add("diag", [](Call& c) -> Val {
-    const Sym x = c.tensor("input");
+  table.add("diag", [](Call& c) -> NodeResult {
+    const OnnxTensor x = c.tensor("input");
     const int64_t offset = c.integer("diagonal");
     return x.rank() == 1 ? diagonal_matrix(c, x, offset) : diagonal(c, x, offset, 0, 1);
   });

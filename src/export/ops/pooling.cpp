@@ -41,7 +41,7 @@ int64_t pooled_size(const Window& w, size_t axis, int64_t size) {
   return count;
 }
 
-Shape pooled_shape(const Sym& x, const Window& w) {
+Shape pooled_shape(const OnnxTensor& x, const Window& w) {
   Shape shape = *x.shape;
   for (size_t i = 0; i < w.axes(); ++i) shape[i + 2] = pooled_size(w, i, shape[i + 2]);
   return shape;
@@ -49,7 +49,7 @@ Shape pooled_shape(const Sym& x, const Window& w) {
 
 /// What must be added after each axis so that rounding down gives torch's output size. Nothing when
 /// a size is not fixed.
-std::optional<Ints> ends_for(const Sym& x, const Window& w) {
+std::optional<Ints> ends_for(const OnnxTensor& x, const Window& w) {
   Ints ends = w.padding;
   for (size_t i = 0; i < w.axes(); ++i) {
     const int64_t size = (*x.shape)[i + 2];
@@ -78,7 +78,7 @@ Ints whole(const Ints& starts, const Ints& ends) {
 }
 
 /// How many elements each window counts, as torch counts them.
-at::Tensor counted(const Sym& x, const Window& w, bool count_include_pad) {
+at::Tensor counted(const OnnxTensor& x, const Window& w, bool count_include_pad) {
   at::Tensor counts = at::ones({1, 1}, at::kDouble);
   for (size_t i = 0; i < w.axes(); ++i) {
     const int64_t size = (*x.shape)[i + 2], number = pooled_size(w, i, size);
@@ -101,26 +101,26 @@ int64_t volume(const Ints& kernel) {
 }
 
 template <size_t N>
-Sym batched(Call& c, const Sym& x) {
+OnnxTensor batched(Call& c, const OnnxTensor& x) {
   return x.rank() == static_cast<int64_t>(N) + 1 ? c.w.unsqueeze(x, {0}) : x;
 }
 
-Sym unbatched(Call& c, const Sym& y, const Sym& like) {
+OnnxTensor unbatched(Call& c, const OnnxTensor& y, const OnnxTensor& like) {
   return y.rank() == like.rank() ? y : c.w.squeeze(y, {0});
 }
 
 template <size_t N>
-Val max_pool(Call& c) {
-  const Sym given = c.tensor("input"), x = batched<N>(c, given);
+NodeResult max_pool(Call& c) {
+  const OnnxTensor given = c.tensor("input"), x = batched<N>(c, given);
   const bool indices = c.flag("return_indices");
-  const std::vector<Sym> found = maximum_pool(c, x, window_of<N>(c, true), indices);
+  const std::vector<OnnxTensor> found = maximum_pool(c, x, window_of<N>(c, true), indices);
   if (!indices) return unbatched(c, found[0], given);
-  return Val::sequence({unbatched(c, found[0], given), unbatched(c, found[1], given)});
+  return NodeResult::sequence({unbatched(c, found[0], given), unbatched(c, found[1], given)});
 }
 
 template <size_t N>
-Val avg_pool(Call& c) {
-  const Sym given = c.tensor("input"), x = batched<N>(c, given);
+NodeResult avg_pool(Call& c) {
+  const OnnxTensor given = c.tensor("input"), x = batched<N>(c, given);
   const bool overridden = c.args().has("divisor_override") && !c.is_none("divisor_override");
   const int64_t divisor = overridden ? c.integer("divisor_override") : 0;
   return unbatched(
@@ -128,19 +128,19 @@ Val avg_pool(Call& c) {
 }
 
 template <size_t N>
-Val lp_pool(Call& c) {
-  const Sym given = c.tensor("input"), x = batched<N>(c, given);
+NodeResult lp_pool(Call& c) {
+  const OnnxTensor given = c.tensor("input"), x = batched<N>(c, given);
   const double p = c.number("norm_type");
   const Window window = window_of<N>(c, false);
   GraphWriter& w = c.w;
-  const Sym mean = average_pool(c, p == 2.0 ? w.mul(x, x) : w.pow(x, p), window, true);
+  const OnnxTensor mean = average_pool(c, p == 2.0 ? w.mul(x, x) : w.pow(x, p), window, true);
   // sign(m) * relu(|m|) is m itself.
-  const Sym sum = w.mul(mean, static_cast<double>(volume(window.kernel)));
+  const OnnxTensor sum = w.mul(mean, static_cast<double>(volume(window.kernel)));
   return unbatched(c, p == 2.0 ? w.unary("Sqrt", sum) : w.pow(sum, 1.0 / p), given);
 }
 
 template <size_t N>
-Ints unpooled_size(Call& c, const Sym& x, const Window& w) {
+Ints unpooled_size(Call& c, const OnnxTensor& x, const Window& w) {
   Ints size(N);
   for (size_t i = 0; i < N; ++i) {
     const int64_t pooled = x.size(static_cast<int64_t>(i) - static_cast<int64_t>(N));
@@ -155,30 +155,31 @@ Ints unpooled_size(Call& c, const Sym& x, const Window& w) {
 
 /// Values go to the positions in their plane that pooling noted.
 template <size_t N>
-Val max_unpool(Call& c) {
-  const Sym given = c.tensor("input"), x = batched<N>(c, given);
-  const Sym indices = batched<N>(c, c.tensor("indices"));
+NodeResult max_unpool(Call& c) {
+  const OnnxTensor given = c.tensor("input"), x = batched<N>(c, given);
+  const OnnxTensor indices = batched<N>(c, c.tensor("indices"));
   const Ints size = unpooled_size<N>(c, x, window_of<N>(c, false));
   GraphWriter& w = c.w;
-  const Sym leading = w.slice(w.shape_of(x), 0, 0, 2);
-  const Sym plane = w.filled(w.concat({leading, w.ints({volume(size)})}, 0), 0.0, x.dtype);
-  const Sym flat_x = w.reshape(x, Shape{0, 0, -1}),
-            flat_indices = w.reshape(indices, Shape{0, 0, -1});
-  const Sym full = w.scatter_elements(
+  const OnnxTensor leading = w.slice(w.shape_of(x), 0, 0, 2);
+  const OnnxTensor plane = w.filled(w.concat({leading, w.ints({volume(size)})}, 0), 0.0, x.dtype);
+  const OnnxTensor flat_x = w.reshape(x, Shape{0, 0, -1}),
+                   flat_indices = w.reshape(indices, Shape{0, 0, -1});
+  const OnnxTensor full = w.scatter_elements(
       {plane.name, x.dtype, Shape{x.size(0), x.size(1), volume(size)}}, flat_indices, flat_x, 2);
   return unbatched(c, w.reshape(full, joined({0, 0}, size)), given);
 }
 
 }  // namespace
 
-std::vector<Sym> maximum_pool(Call& c, const Sym& given, const Window& window, bool with_indices) {
+std::vector<OnnxTensor> maximum_pool(Call& c, const OnnxTensor& given, const Window& window,
+                                     bool with_indices) {
   const std::optional<Ints> ends = ends_for(given, window);
-  Sym x = given;
+  OnnxTensor x = given;
   Ints starts = window.padding, stops = ends.value_or(window.padding);
   const bool fits = std::equal(stops.begin(), stops.end(), window.kernel.begin(), std::less<>());
   if (!fits) {  // a runtime refuses padding as large as the kernel
     if (with_indices) c.unsupported("positions of maxima in windows that reach that far outside");
-    const Sym low = c.w.scalar(-std::numeric_limits<double>::infinity(), x.dtype);
+    const OnnxTensor low = c.w.scalar(-std::numeric_limits<double>::infinity(), x.dtype);
     x = c.w.pad(x, whole(starts, stops), "constant", low);
     starts.assign(window.axes(), 0);
     stops = starts;
@@ -188,21 +189,21 @@ std::vector<Sym> maximum_pool(Call& c, const Sym& given, const Window& window, b
                        {"kernel_shape", window.kernel},
                        {"pads", joined(starts, stops)},
                        {"strides", window.stride}};
-  std::vector<Sym> found = c.w.emit("MaxPool", {x}, attrs, with_indices ? 2 : 1);
-  for (Sym& sym : found) sym.shape = pooled_shape(given, window);
+  std::vector<OnnxTensor> found = c.w.emit("MaxPool", {x}, attrs, with_indices ? 2 : 1);
+  for (OnnxTensor& sym : found) sym.shape = pooled_shape(given, window);
   found[0].dtype = x.dtype;
   if (!with_indices) return found;
   found[1].dtype = at::kLong;
   // ONNX counts through the whole tensor, torch through one plane.
-  Sym plane = c.w.ints({1});
+  OnnxTensor plane = c.w.ints({1});
   for (size_t i = 0; i < window.axes(); ++i)
     plane = c.w.mul(plane, c.w.size_of(given, static_cast<int64_t>(i) + 2));
   found[1] = c.w.op("Mod", {found[1], plane}, {}, at::kLong, found[1].shape);
   return found;
 }
 
-Sym average_pool(Call& c, const Sym& x, const Window& window, bool count_include_pad,
-                 int64_t divisor) {
+OnnxTensor average_pool(Call& c, const OnnxTensor& x, const Window& window, bool count_include_pad,
+                        int64_t divisor) {
   const std::optional<Ints> ends = ends_for(x, window);
   GraphWriter& w = c.w;
   Attrs attrs = {{"kernel_shape", window.kernel}, {"strides", window.stride}};
@@ -213,12 +214,12 @@ Sym average_pool(Call& c, const Sym& x, const Window& window, bool count_include
     attrs.emplace_back("ceil_mode", !ends);
     attrs.emplace_back("count_include_pad", count_include_pad || divisor != 0);
     attrs.emplace_back("pads", joined(window.padding, window.padding));
-    const Sym mean = w.op("AveragePool", {x}, attrs, x.dtype, shape);
+    const OnnxTensor mean = w.op("AveragePool", {x}, attrs, x.dtype, shape);
     return divisor == 0 ? mean : w.mul(mean, elements / static_cast<double>(divisor));
   }
   // Windows that reach beyond the padding count fewer elements.
-  const Sym padded = w.pad(x, whole(window.padding, *ends), "constant");
-  const Sym mean = w.op("AveragePool", {padded}, attrs, x.dtype, shape);
+  const OnnxTensor padded = w.pad(x, whole(window.padding, *ends), "constant");
+  const OnnxTensor mean = w.op("AveragePool", {padded}, attrs, x.dtype, shape);
   if (divisor != 0) return w.mul(mean, elements / static_cast<double>(divisor));
   const at::Tensor counts = counted(x, window, count_include_pad);
   return w.mul(mean, w.constant(counts.reciprocal().mul(elements).to(x.dtype)));

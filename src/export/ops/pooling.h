@@ -14,13 +14,14 @@ struct Window {
 
 /// Average pooling of a batched input with torch's numbers, whatever the mode.
 /// @param divisor  0 = the number of elements in the window.
-Sym average_pool(Call& c, const Sym& x, const Window& window, bool count_include_pad,
-                 int64_t divisor = 0);
+OnnxTensor average_pool(Call& c, const OnnxTensor& x, const Window& window, bool count_include_pad,
+                        int64_t divisor = 0);
 
 /// Maxima, and positions within a plane if wanted.
-std::vector<Sym> maximum_pool(Call& c, const Sym& x, const Window& window, bool with_indices);
+std::vector<OnnxTensor> maximum_pool(Call& c, const OnnxTensor& x, const Window& window,
+                                     bool with_indices);
 
 /// Means over `size` nearly equal parts of each spatial axis; -1 keeps an axis.
-Sym adaptive_average(Call& c, const Sym& x, const std::vector<int64_t>& size);
+OnnxTensor adaptive_average(Call& c, const OnnxTensor& x, const std::vector<int64_t>& size);
 
 }  // namespace sparsebit::exports

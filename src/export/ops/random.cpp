@@ -9,16 +9,16 @@ namespace sparsebit::exports {
 namespace {
 
 /// Random numbers in the shape of `like`, uniform in [0, 1) or normal.
-Sym random_like(Call& c, const Sym& like, bool normal, at::ScalarType dtype) {
+OnnxTensor random_like(Call& c, const OnnxTensor& like, bool normal, at::ScalarType dtype) {
   const Attrs attrs = {{"dtype", int64_t{io::onnx_type_of(dtype)}}};
   return c.w.op(normal ? "RandomNormalLike" : "RandomUniformLike", {like}, attrs, dtype,
                 like.shape);
 }
 
 Converter sized(bool normal) {
-  return [normal](Call& c) -> Val {
+  return [normal](Call& c) -> NodeResult {
     const at::ScalarType dtype = c.args().optional_dtype("dtype").value_or(at::kFloat);
-    const Sym shape = c.int_vector("size");
+    const OnnxTensor shape = c.int_vector("size");
     if (shape.constant.defined()) {
       const int64_t* first = shape.constant.data_ptr<int64_t>();
       const Shape sizes(first, first + shape.constant.numel());
@@ -30,18 +30,18 @@ Converter sized(bool normal) {
 }
 
 Converter like(bool normal) {
-  return [normal](Call& c) -> Val {
-    const Sym x = c.tensor("input");
+  return [normal](Call& c) -> NodeResult {
+    const OnnxTensor x = c.tensor("input");
     return random_like(c, x, normal, c.args().optional_dtype("dtype").value_or(x.dtype));
   };
 }
 
 /// 1 with a probability: where a uniform number is smaller.
-Val bernoulli(Call& c) {
-  const Sym x = c.tensor("input");
+NodeResult bernoulli(Call& c) {
+  const OnnxTensor x = c.tensor("input");
   const at::ScalarType real = at::isFloatingType(x.dtype) ? x.dtype : at::kFloat;
-  const Sym probability = c.is_none("p") ? x : c.operand(c.val("p"), real);
-  const Sym drawn = random_like(c, x, false, real);
+  const OnnxTensor probability = c.is_none("p") ? x : c.operand(c.val("p"), real);
+  const OnnxTensor drawn = random_like(c, x, false, real);
   return c.w.cast(c.w.compare("Less", drawn, c.w.cast(probability, real)), x.dtype);
 }
 

@@ -21,12 +21,12 @@ const Kind kRnn = {"RNN", {0}};
 
 /// Parameters of one direction of one layer.
 struct Weights {
-  Sym input, hidden;
-  Sym input_bias = {}, hidden_bias = {}, projection = {};
+  OnnxTensor input, hidden;
+  OnnxTensor input_bias = {}, hidden_bias = {}, projection = {};
 };
 
 /// Blocks of rows in another order.
-Sym reorder(GraphWriter& w, const Sym& x, const Ints& gates) {
+OnnxTensor reorder(GraphWriter& w, const OnnxTensor& x, const Ints& gates) {
   if (gates.size() == 1) return x;
   const int64_t rows = x.size(0) / static_cast<int64_t>(gates.size());
   Ints order;
@@ -39,16 +39,16 @@ Sym reorder(GraphWriter& w, const Sym& x, const Ints& gates) {
 }
 
 /// [directions, ...] from one tensor per direction.
-Sym stack(GraphWriter& w, const std::vector<Sym>& parts) {
-  const bool known =
-      std::all_of(parts.begin(), parts.end(), [](const Sym& p) { return p.constant.defined(); });
+OnnxTensor stack(GraphWriter& w, const std::vector<OnnxTensor>& parts) {
+  const bool known = std::all_of(parts.begin(), parts.end(),
+                                 [](const OnnxTensor& p) { return p.constant.defined(); });
   if (known) {
     std::vector<at::Tensor> tensors;
-    for (const Sym& part : parts) tensors.push_back(part.constant);
+    for (const OnnxTensor& part : parts) tensors.push_back(part.constant);
     return w.constant(at::stack(tensors), parts[0].name + "_stacked");
   }
-  std::vector<Sym> rows;
-  for (const Sym& part : parts) rows.push_back(w.unsqueeze(part, {0}));
+  std::vector<OnnxTensor> rows;
+  for (const OnnxTensor& part : parts) rows.push_back(w.unsqueeze(part, {0}));
   return w.concat(rows, 0);
 }
 
@@ -65,13 +65,13 @@ class Layers {
     per_direction_ = per_direction;
   }
 
-  Val convert(const Sym& h0, const Sym& c0, bool lstm, bool nested) {
-    Sym x = c_.tensor("input");
+  NodeResult convert(const OnnxTensor& h0, const OnnxTensor& c0, bool lstm, bool nested) {
+    OnnxTensor x = c_.tensor("input");
     const bool batched = x.rank() == 3, batch_first = batched && c_.flag("batch_first");
     if (!batched) x = w_.unsqueeze(x, {c_.flag("batch_first") ? 0 : 1});
     if (batch_first || (!batched && c_.flag("batch_first"))) x = w_.swap(x, 0, 1);
-    const Sym h = with_batch(h0, batched), cell = with_batch(c0, batched);
-    std::vector<Sym> last_h, last_c;
+    const OnnxTensor h = with_batch(h0, batched), cell = with_batch(c0, batched);
+    std::vector<OnnxTensor> last_h, last_c;
     for (int64_t layer = 0; layer < layers_; ++layer) {
       const Step step = projected_ ? unrolled(x, layer, h, cell) : native(x, layer, h, cell, lstm);
       x = step.sequence;
@@ -79,22 +79,22 @@ class Layers {
       last_c.push_back(step.c);
     }
     if (batch_first) x = w_.swap(x, 0, 1);
-    Sym end_h = w_.concat(last_h, 0);
+    OnnxTensor end_h = w_.concat(last_h, 0);
     if (!batched) x = w_.squeeze(x, {1});
     if (!batched) end_h = w_.squeeze(end_h, {1});
-    if (!lstm) return Val::sequence({x, end_h});
-    Sym end_c = w_.concat(last_c, 0);
+    if (!lstm) return NodeResult::sequence({x, end_h});
+    OnnxTensor end_c = w_.concat(last_c, 0);
     if (!batched) end_c = w_.squeeze(end_c, {1});
-    if (nested) return Val::sequence({x, Val::sequence({end_h, end_c})});
-    return Val::sequence({x, end_h, end_c});
+    if (nested) return NodeResult::sequence({x, NodeResult::sequence({end_h, end_c})});
+    return NodeResult::sequence({x, end_h, end_c});
   }
 
  private:
   struct Step {
-    Sym sequence, h, c;
+    OnnxTensor sequence, h, c;
   };
 
-  Sym with_batch(const Sym& state, bool batched) {
+  OnnxTensor with_batch(const OnnxTensor& state, bool batched) {
     return state.present() && !batched ? w_.unsqueeze(state, {1}) : state;
   }
 
@@ -109,20 +109,21 @@ class Layers {
     return found;
   }
 
-  Sym layer_state(const Sym& state, int64_t layer) {
+  OnnxTensor layer_state(const OnnxTensor& state, int64_t layer) {
     if (!state.present()) return {};
     return w_.slice(state, 0, layer * directions_, (layer + 1) * directions_);
   }
 
-  Step native(const Sym& x, int64_t layer, const Sym& h, const Sym& cell, bool lstm) {
-    std::vector<Sym> inputs, hiddens, biases;
+  Step native(const OnnxTensor& x, int64_t layer, const OnnxTensor& h, const OnnxTensor& cell,
+              bool lstm) {
+    std::vector<OnnxTensor> inputs, hiddens, biases;
     for (int64_t direction = 0; direction < directions_; ++direction) {
       const Weights weights = weights_of(layer, direction);
       inputs.push_back(reorder(w_, weights.input, kind_.gates));
       hiddens.push_back(reorder(w_, weights.hidden, kind_.gates));
       if (!bias_) continue;
-      const Sym a = reorder(w_, weights.input_bias, kind_.gates);
-      const Sym b = reorder(w_, weights.hidden_bias, kind_.gates);
+      const OnnxTensor a = reorder(w_, weights.input_bias, kind_.gates);
+      const OnnxTensor b = reorder(w_, weights.hidden_bias, kind_.gates);
       biases.push_back(a.constant.defined() && b.constant.defined()
                            ? w_.constant(at::cat({a.constant, b.constant}), a.name + "_joined")
                            : w_.concat({a, b}, 0));
@@ -136,54 +137,54 @@ class Layers {
       attrs.emplace_back("activations",
                          std::vector<std::string>(static_cast<size_t>(directions_), activation));
     }
-    const std::vector<Sym> operands = {x,
-                                       stack(w_, inputs),
-                                       stack(w_, hiddens),
-                                       bias_ ? stack(w_, biases) : Sym{},
-                                       Sym{},
-                                       layer_state(h, layer),
-                                       lstm ? layer_state(cell, layer) : Sym{}};
-    std::vector<Sym> out = w_.emit(kind_.type, operands, attrs, lstm ? 3 : 2);
-    for (Sym& sym : out) {
+    const std::vector<OnnxTensor> operands = {x,
+                                              stack(w_, inputs),
+                                              stack(w_, hiddens),
+                                              bias_ ? stack(w_, biases) : OnnxTensor{},
+                                              OnnxTensor{},
+                                              layer_state(h, layer),
+                                              lstm ? layer_state(cell, layer) : OnnxTensor{}};
+    std::vector<OnnxTensor> out = w_.emit(kind_.type, operands, attrs, lstm ? 3 : 2);
+    for (OnnxTensor& sym : out) {
       sym.dtype = x.dtype;
       sym.shape = Shape{directions_, x.size(1), hidden};
     }
     out[0].shape = Shape{x.size(0), directions_, x.size(1), hidden};
-    return {join_directions(out[0]), out[1], lstm ? out[2] : Sym{}};
+    return {join_directions(out[0]), out[1], lstm ? out[2] : OnnxTensor{}};
   }
 
   /// [length, directions, batch, features] -> [length, batch, directions * features]
-  Sym join_directions(const Sym& y) {
+  OnnxTensor join_directions(const OnnxTensor& y) {
     if (directions_ == 1) return w_.squeeze(y, {1});
     return w_.reshape(w_.transpose(y, {0, 2, 1, 3}), Shape{0, 0, directions_ * y.size(3)});
   }
 
-  Sym product(const Sym& x, const Sym& weight, const Sym& bias) {
-    const Sym y = w_.matmul(x, w_.transpose(weight, {1, 0}));
+  OnnxTensor product(const OnnxTensor& x, const OnnxTensor& weight, const OnnxTensor& bias) {
+    const OnnxTensor y = w_.matmul(x, w_.transpose(weight, {1, 0}));
     return bias.present() ? w_.add(y, bias) : y;
   }
 
   /// ONNX's LSTM has no projection: every step of the sequence is written out.
-  Step unrolled(const Sym& x, int64_t layer, const Sym& h0, const Sym& c0) {
+  Step unrolled(const OnnxTensor& x, int64_t layer, const OnnxTensor& h0, const OnnxTensor& c0) {
     if (x.size(0) < 0) c_.unsupported("an LSTM with proj_size needs a sequence of fixed length");
-    std::vector<Sym> sequences, ends_h, ends_c;
+    std::vector<OnnxTensor> sequences, ends_h, ends_c;
     for (int64_t direction = 0; direction < directions_; ++direction) {
       const Weights weights = weights_of(layer, direction);
       const int64_t hidden = weights.input.size(0) / 4, out = weights.hidden.size(1);
-      const auto start = [&](const Sym& given, int64_t size) {
+      const auto start = [&](const OnnxTensor& given, int64_t size) {
         if (given.present())
           return w_.gather(given, w_.scalar(layer * directions_ + direction, at::kLong), 0);
-        const Sym shape = w_.concat({w_.size_of(x, 1), w_.ints({size})}, 0);
+        const OnnxTensor shape = w_.concat({w_.size_of(x, 1), w_.ints({size})}, 0);
         return w_.filled(shape, 0.0, x.dtype);
       };
-      Sym h = start(h0, out), cell = start(c0, hidden);
-      std::vector<Sym> steps(static_cast<size_t>(x.size(0)));
+      OnnxTensor h = start(h0, out), cell = start(c0, hidden);
+      std::vector<OnnxTensor> steps(static_cast<size_t>(x.size(0)));
       for (int64_t i = 0; i < x.size(0); ++i) {
         const int64_t t = direction == 0 ? i : x.size(0) - 1 - i;
-        const Sym input = w_.gather(x, w_.scalar(t, at::kLong), 0);
-        const Sym sums = w_.add(product(input, weights.input, weights.input_bias),
-                                product(h, weights.hidden, weights.hidden_bias));
-        const std::vector<Sym> gates = w_.split(sums, Ints(4, hidden), 1);
+        const OnnxTensor input = w_.gather(x, w_.scalar(t, at::kLong), 0);
+        const OnnxTensor sums = w_.add(product(input, weights.input, weights.input_bias),
+                                       product(h, weights.hidden, weights.hidden_bias));
+        const std::vector<OnnxTensor> gates = w_.split(sums, Ints(4, hidden), 1);
         const auto sigmoid = [&](size_t gate) { return w_.unary("Sigmoid", gates[gate]); };
         cell = w_.add(w_.mul(sigmoid(1), cell), w_.mul(sigmoid(0), w_.unary("Tanh", gates[2])));
         h = product(w_.mul(sigmoid(3), w_.unary("Tanh", cell)), weights.projection, {});
@@ -202,13 +203,13 @@ class Layers {
   int64_t layers_, directions_ = 1;
   bool bias_ = true, projected_ = false;
   size_t per_direction_ = 0;
-  std::vector<Sym> weights_;
+  std::vector<OnnxTensor> weights_;
 };
 
-Val lstm(Call& c) {
-  Sym h, cell;
+NodeResult lstm(Call& c) {
+  OnnxTensor h, cell;
   if (!c.is_none("hx")) {
-    const std::vector<Sym> states = c.tensors("hx");
+    const std::vector<OnnxTensor> states = c.tensors("hx");
     h = states.at(0);
     cell = states.at(1);
   }
@@ -221,70 +222,73 @@ Converter single_state(const Kind& kind) {
 
 /// One step of a cell: its input, its state, and the sums for all gates.
 struct CellStep {
-  Sym from_input, from_hidden;
+  OnnxTensor from_input, from_hidden;
   bool batched;
 };
 
-Sym with_batch(Call& c, const Sym& x, bool batched) {
+OnnxTensor with_batch(Call& c, const OnnxTensor& x, bool batched) {
   return !x.present() || batched ? x : c.w.unsqueeze(x, {0});
 }
 
-Sym zero_state(Call& c, const Sym& x) {
+OnnxTensor zero_state(Call& c, const OnnxTensor& x) {
   const int64_t hidden = c.tensor("weight_hh").size(1);
   return c.w.filled(c.w.concat({c.w.size_of(x, 0), c.w.ints({hidden})}, 0), 0.0, x.dtype);
 }
 
-Sym affine(Call& c, const Sym& x, const char* weight, const char* bias) {
-  const Sym w = c.tensor(weight);
+OnnxTensor affine(Call& c, const OnnxTensor& x, const char* weight, const char* bias) {
+  const OnnxTensor w = c.tensor(weight);
   return c.w.op("Gemm", {x, w, c.optional(bias)}, {{"transB", 1}}, x.dtype,
                 Shape{x.size(0), w.size(0)});
 }
 
-CellStep step_of(Call& c, const Sym& h) {
+CellStep step_of(Call& c, const OnnxTensor& h) {
   const bool batched = c.tensor("input").rank() == 2;
-  const Sym x = with_batch(c, c.tensor("input"), batched);
+  const OnnxTensor x = with_batch(c, c.tensor("input"), batched);
   return {affine(c, x, "weight_ih", "bias_ih"), affine(c, h, "weight_hh", "bias_hh"), batched};
 }
 
-Sym cell_state(Call& c, const Sym& given) {
-  const Sym x = c.tensor("input");
+OnnxTensor cell_state(Call& c, const OnnxTensor& given) {
+  const OnnxTensor x = c.tensor("input");
   const bool batched = x.rank() == 2;
   return given.present() ? with_batch(c, given, batched) : zero_state(c, with_batch(c, x, batched));
 }
 
-std::vector<Sym> gates_of(Call& c, const Sym& sums, int64_t count) {
+std::vector<OnnxTensor> gates_of(Call& c, const OnnxTensor& sums, int64_t count) {
   return c.w.split(sums, Ints(static_cast<size_t>(count), sums.size(1) / count), 1);
 }
 
-Val lstm_cell(Call& c) {
+NodeResult lstm_cell(Call& c) {
   GraphWriter& w = c.w;
-  const std::vector<Sym> given = c.is_none("hx") ? std::vector<Sym>(2) : c.tensors("hx");
-  const Sym h = cell_state(c, given[0]), cell = cell_state(c, given[1]);
+  const std::vector<OnnxTensor> given =
+      c.is_none("hx") ? std::vector<OnnxTensor>(2) : c.tensors("hx");
+  const OnnxTensor h = cell_state(c, given[0]), cell = cell_state(c, given[1]);
   const CellStep step = step_of(c, h);
-  const std::vector<Sym> gates = gates_of(c, w.add(step.from_input, step.from_hidden), 4);
+  const std::vector<OnnxTensor> gates = gates_of(c, w.add(step.from_input, step.from_hidden), 4);
   const auto sigmoid = [&](size_t gate) { return w.unary("Sigmoid", gates[gate]); };
-  const Sym next_c = w.add(w.mul(sigmoid(1), cell), w.mul(sigmoid(0), w.unary("Tanh", gates[2])));
-  const Sym next_h = w.mul(sigmoid(3), w.unary("Tanh", next_c));
-  const auto restore = [&](const Sym& x) { return step.batched ? x : w.squeeze(x, {0}); };
-  return Val::sequence({restore(next_h), restore(next_c)});
+  const OnnxTensor next_c =
+      w.add(w.mul(sigmoid(1), cell), w.mul(sigmoid(0), w.unary("Tanh", gates[2])));
+  const OnnxTensor next_h = w.mul(sigmoid(3), w.unary("Tanh", next_c));
+  const auto restore = [&](const OnnxTensor& x) { return step.batched ? x : w.squeeze(x, {0}); };
+  return NodeResult::sequence({restore(next_h), restore(next_c)});
 }
 
-Val gru_cell(Call& c) {
+NodeResult gru_cell(Call& c) {
   GraphWriter& w = c.w;
-  const Sym h = cell_state(c, c.optional("hx"));
+  const OnnxTensor h = cell_state(c, c.optional("hx"));
   const CellStep step = step_of(c, h);
-  const std::vector<Sym> x = gates_of(c, step.from_input, 3), y = gates_of(c, step.from_hidden, 3);
-  const Sym reset = w.unary("Sigmoid", w.add(x[0], y[0]));
-  const Sym update = w.unary("Sigmoid", w.add(x[1], y[1]));
-  const Sym fresh = w.unary("Tanh", w.add(x[2], w.mul(reset, y[2])));
-  const Sym next = w.add(fresh, w.mul(update, w.sub(h, fresh)));
+  const std::vector<OnnxTensor> x = gates_of(c, step.from_input, 3),
+                                y = gates_of(c, step.from_hidden, 3);
+  const OnnxTensor reset = w.unary("Sigmoid", w.add(x[0], y[0]));
+  const OnnxTensor update = w.unary("Sigmoid", w.add(x[1], y[1]));
+  const OnnxTensor fresh = w.unary("Tanh", w.add(x[2], w.mul(reset, y[2])));
+  const OnnxTensor next = w.add(fresh, w.mul(update, w.sub(h, fresh)));
   return step.batched ? next : w.squeeze(next, {0});
 }
 
-Val rnn_cell(Call& c) {
+NodeResult rnn_cell(Call& c) {
   const CellStep step = step_of(c, cell_state(c, c.optional("hx")));
   const char* const type = c.text("nonlinearity") == "relu" ? "Relu" : "Tanh";
-  const Sym next = c.w.unary(type, c.w.add(step.from_input, step.from_hidden));
+  const OnnxTensor next = c.w.unary(type, c.w.add(step.from_input, step.from_hidden));
   return step.batched ? next : c.w.squeeze(next, {0});
 }
 

@@ -13,54 +13,56 @@ using Ints = std::vector<int64_t>;
 Ints dims_of(Call& c) { return c.is_none("dim") ? Ints{} : c.ints("dim"); }
 
 /// In the type torch adds in: what is asked for, else integers as int64.
-Sym summand(Call& c) {
-  const Sym x = c.tensor("input");
+OnnxTensor summand(Call& c) {
+  const OnnxTensor x = c.tensor("input");
   if (const auto dtype = c.args().optional_dtype("dtype")) return c.w.cast(x, *dtype);
   return at::isIntegralType(x.dtype, /*includeBool=*/true) ? c.w.cast(x, at::kLong) : x;
 }
 
-Val total(Call& c, const std::string& type) {
-  const Sym x = summand(c), wide = c.w.cast(x, computable(x.dtype));
+NodeResult total(Call& c, const std::string& type) {
+  const OnnxTensor x = summand(c), wide = c.w.cast(x, computable(x.dtype));
   if (x.rank() == 0) return x;
   return c.w.cast(c.w.reduce(type, wide, dims_of(c), c.flag("keepdim")), x.dtype);
 }
 
 /// Maxima and minima of any type.
-Sym extremum(Call& c, const std::string& type, const Sym& x, const Ints& dims, bool keepdim) {
+OnnxTensor extremum(Call& c, const std::string& type, const OnnxTensor& x, const Ints& dims,
+                    bool keepdim) {
   if (x.rank() == 0) return x;
-  const Sym wide = c.w.cast(x, computable(x.dtype));
+  const OnnxTensor wide = c.w.cast(x, computable(x.dtype));
   return c.w.cast(c.w.reduce(type, wide, dims, keepdim), x.dtype);
 }
 
-Sym arg_extremum(Call& c, const std::string& type, const Sym& x, int64_t dim, bool keepdim) {
+OnnxTensor arg_extremum(Call& c, const std::string& type, const OnnxTensor& x, int64_t dim,
+                        bool keepdim) {
   GraphWriter& w = c.w;
   if (x.rank() == 0) return w.filled(w.ints({}), 0, at::kLong);
   return w.argument(type, w.cast(x, computable(x.dtype)), dim, keepdim);
 }
 
 Converter max_or_min(const std::string& kind) {
-  return [kind](Call& c) -> Val {
-    const Sym x = c.tensor("input");
+  return [kind](Call& c) -> NodeResult {
+    const OnnxTensor x = c.tensor("input");
     if (c.is_none("dim")) return extremum(c, "Reduce" + kind, x, {}, false);
-    const Val second = c.val("dim");
+    const NodeResult second = c.val("dim");
     if (holds_tensor(second)) {
-      const Val first = c.val("input");
+      const NodeResult first = c.val("input");
       const at::ScalarType dtype = result_type(first, second), work = computable(dtype);
-      const Sym a = c.operand(first, work), b = c.operand(second, work);
+      const OnnxTensor a = c.operand(first, work), b = c.operand(second, work);
       return c.w.cast(kind == "Max" ? c.w.maximum(a, b) : c.w.minimum(a, b), dtype);
     }
     const int64_t dim = c.integer("dim");
     const bool keepdim = c.flag("keepdim");
-    return Val::sequence({extremum(c, "Reduce" + kind, x, {dim}, keepdim),
-                          arg_extremum(c, "Arg" + kind, x, dim, keepdim)});
+    return NodeResult::sequence({extremum(c, "Reduce" + kind, x, {dim}, keepdim),
+                                 arg_extremum(c, "Arg" + kind, x, dim, keepdim)});
   };
 }
 
 Converter arg_max_or_min(const std::string& type) {
-  return [type](Call& c) -> Val {
-    const Sym x = c.tensor("input");
+  return [type](Call& c) -> NodeResult {
+    const OnnxTensor x = c.tensor("input");
     if (!c.is_none("dim")) return arg_extremum(c, type, x, c.integer("dim"), c.flag("keepdim"));
-    const Sym found = arg_extremum(c, type, c.w.reshape(x, Shape{-1}), 0, false);
+    const OnnxTensor found = arg_extremum(c, type, c.w.reshape(x, Shape{-1}), 0, false);
     if (!c.flag("keepdim") || x.rank() == 0) return found;
     return c.w.reshape(found, Shape(static_cast<size_t>(x.rank()), 1));
   };
@@ -68,20 +70,20 @@ Converter arg_max_or_min(const std::string& type) {
 
 /// Variance, and the mean that it was computed with, both with the reduced axes kept.
 struct Moments {
-  Sym variance, mean;
+  OnnxTensor variance, mean;
   Ints axes;
 };
 
 /// How many elements are reduced, as a tensor of type `dtype`.
-Sym count_elements(Call& c, const Sym& x, const Ints& axes) {
+OnnxTensor count_elements(Call& c, const OnnxTensor& x, const Ints& axes) {
   GraphWriter& w = c.w;
-  Sym count = w.ints({1});
+  OnnxTensor count = w.ints({1});
   for (const int64_t axis : axes) count = w.mul(count, w.size_of(x, axis));
   return w.cast(w.squeeze(count, {0}), x.dtype);
 }
 
 Moments moments(Call& c) {
-  const Sym x = c.tensor("input");
+  const OnnxTensor x = c.tensor("input");
   GraphWriter& w = c.w;
   const bool short_form = c.args()["dim"].is_bool();  // torch.var(x, False): unbiased
   const bool unbiased = c.flag(short_form ? "dim" : "unbiased");
@@ -91,42 +93,43 @@ Moments moments(Call& c) {
     axes.resize(static_cast<size_t>(x.rank()));
     std::iota(axes.begin(), axes.end(), 0);
   }
-  const Sym mean = w.reduce("ReduceMean", x, axes, true), centered = w.sub(x, mean);
-  const Sym squares = w.mul(centered, centered);
+  const OnnxTensor mean = w.reduce("ReduceMean", x, axes, true), centered = w.sub(x, mean);
+  const OnnxTensor squares = w.mul(centered, centered);
   if (correction == 0) return {w.reduce("ReduceMean", squares, axes, true), mean, axes};
-  const Sym count = w.sub(count_elements(c, x, axes), static_cast<double>(correction));
-  const Sym positive = w.maximum(count, w.scalar_like(0, count));
+  const OnnxTensor count = w.sub(count_elements(c, x, axes), static_cast<double>(correction));
+  const OnnxTensor positive = w.maximum(count, w.scalar_like(0, count));
   return {w.div(w.reduce("ReduceSum", squares, axes, true), positive), mean, axes};
 }
 
 Converter spread(bool root, bool with_mean) {
-  return [=](Call& c) -> Val {
+  return [=](Call& c) -> NodeResult {
     const Moments m = moments(c);
-    const auto finish = [&](const Sym& x) {
+    const auto finish = [&](const OnnxTensor& x) {
       return c.flag("keepdim") ? x : c.w.squeeze(x, m.axes);
     };
-    const Sym first = finish(root ? c.w.unary("Sqrt", m.variance) : m.variance);
-    return with_mean ? Val::sequence({first, finish(m.mean)}) : Val(first);
+    const OnnxTensor first = finish(root ? c.w.unary("Sqrt", m.variance) : m.variance);
+    return with_mean ? NodeResult::sequence({first, finish(m.mean)}) : NodeResult(first);
   };
 }
 
 /// All or any: the least or the largest of the truth values.
 Converter truth(const std::string& type) {
-  return [type](Call& c) -> Val {
-    const Sym x = c.tensor("input");
-    const Sym bits = c.w.cast(c.w.cast(x, at::kBool), at::kInt);
-    const Sym found = x.rank() == 0 ? bits : c.w.reduce(type, bits, dims_of(c), c.flag("keepdim"));
+  return [type](Call& c) -> NodeResult {
+    const OnnxTensor x = c.tensor("input");
+    const OnnxTensor bits = c.w.cast(c.w.cast(x, at::kBool), at::kInt);
+    const OnnxTensor found =
+        x.rank() == 0 ? bits : c.w.reduce(type, bits, dims_of(c), c.flag("keepdim"));
     return c.w.cast(found, x.dtype == at::kByte ? at::kByte : at::kBool);
   };
 }
 
-Val count_nonzero(Call& c) {
-  const Sym bits = c.w.cast(c.w.cast(c.tensor("input"), at::kBool), at::kLong);
+NodeResult count_nonzero(Call& c) {
+  const OnnxTensor bits = c.w.cast(c.w.cast(c.tensor("input"), at::kBool), at::kLong);
   return bits.rank() == 0 ? bits : c.w.reduce("ReduceSum", bits, dims_of(c), false);
 }
 
-Val logsumexp(Call& c) {
-  const Sym x = float_input(c);
+NodeResult logsumexp(Call& c) {
+  const OnnxTensor x = float_input(c);
   return c.w.reduce("ReduceLogSumExp", x, c.ints("dim"), c.flag("keepdim"));
 }
 
@@ -135,18 +138,18 @@ Val logsumexp(Call& c) {
 void add_reduction_converters(Converters& table) {
   table.add("sum", [](Call& c) { return total(c, "ReduceSum"); });
   table.add("prod", [](Call& c) { return total(c, "ReduceProd"); });
-  table.add("mean", [](Call& c) -> Val {
-    Sym x = c.tensor("input");
+  table.add("mean", [](Call& c) -> NodeResult {
+    OnnxTensor x = c.tensor("input");
     if (const auto dtype = c.args().optional_dtype("dtype")) x = c.w.cast(x, *dtype);
     return x.rank() == 0 ? x : c.w.reduce("ReduceMean", x, dims_of(c), c.flag("keepdim"));
   });
   table.add("logsumexp", logsumexp);
   table.add("max", max_or_min("Max"));
   table.add("min", max_or_min("Min"));
-  table.add("amax", [](Call& c) -> Val {
+  table.add("amax", [](Call& c) -> NodeResult {
     return extremum(c, "ReduceMax", c.tensor("input"), dims_of(c), c.flag("keepdim"));
   });
-  table.add("amin", [](Call& c) -> Val {
+  table.add("amin", [](Call& c) -> NodeResult {
     return extremum(c, "ReduceMin", c.tensor("input"), dims_of(c), c.flag("keepdim"));
   });
   table.add("argmax", arg_max_or_min("ArgMax"));

@@ -38,15 +38,15 @@ std::vector<double> factors_of(Call& c, size_t axes) {
 }
 
 /// The spatial sizes of the result, int64[axes].
-Sym target_sizes(Call& c, const Sym& x) {
+OnnxTensor target_sizes(Call& c, const OnnxTensor& x) {
   const auto axes = static_cast<size_t>(x.rank() - 2);
   GraphWriter& w = c.w;
   if (!c.is_none("size")) {
-    const Sym size = c.int_vector("size");
-    return size.size(0) == 1 && axes > 1 ? w.concat(std::vector<Sym>(axes, size), 0) : size;
+    const OnnxTensor size = c.int_vector("size");
+    return size.size(0) == 1 && axes > 1 ? w.concat(std::vector<OnnxTensor>(axes, size), 0) : size;
   }
   const std::vector<double> factors = factors_of(c, axes);
-  std::vector<Sym> sizes;
+  std::vector<OnnxTensor> sizes;
   for (size_t i = 0; i < axes; ++i) {
     const auto dim = static_cast<int64_t>(i) + 2;
     if (x.size(dim) >= 0) {
@@ -54,13 +54,13 @@ Sym target_sizes(Call& c, const Sym& x) {
           {static_cast<int64_t>(std::floor(static_cast<double>(x.size(dim)) * factors[i]))}));
       continue;
     }
-    const Sym scaled = w.mul(w.cast(w.size_of(x, dim), at::kFloat), factors[i]);
+    const OnnxTensor scaled = w.mul(w.cast(w.size_of(x, dim), at::kFloat), factors[i]);
     sizes.push_back(w.cast(w.unary("Floor", scaled), at::kLong));
   }
   return w.concat(sizes, 0);
 }
 
-Shape resized(const Sym& x, const Sym& sizes) {
+Shape resized(const OnnxTensor& x, const OnnxTensor& sizes) {
   Shape shape = *x.shape;
   for (size_t i = 2; i < shape.size(); ++i) {
     shape[i] = sizes.constant.defined() ? sizes.constant.data_ptr<int64_t>()[i - 2] : int64_t{-1};
@@ -81,18 +81,18 @@ at::Tensor antialias_matrix(const std::string& mode, int64_t in, int64_t out, bo
 
 /// ONNX Runtime's antialiasing has other weights than torch's; with fixed sizes both axes are
 /// products with constant matrices.
-Sym antialiased(Call& c, const Sym& x, const Sym& sizes) {
+OnnxTensor antialiased(Call& c, const OnnxTensor& x, const OnnxTensor& sizes) {
   const bool fixed = x.size(2) >= 0 && x.size(3) >= 0 && sizes.constant.defined();
   if (!fixed) c.unsupported("antialias needs fixed sizes");
   const bool align = !c.is_none("align_corners") && c.flag("align_corners");
   const bool recompute = !c.is_none("recompute_scale_factor") && c.flag("recompute_scale_factor");
-  Sym y = x;
+  OnnxTensor y = x;
   for (int64_t axis : {2, 3}) {
     c10::optional<double> factor;
     if (!c.is_none("scale_factor") && !recompute)
       factor = factors_of(c, 2)[static_cast<size_t>(axis - 2)];
     const int64_t out = sizes.constant.data_ptr<int64_t>()[axis - 2];
-    const Sym matrix =
+    const OnnxTensor matrix =
         c.w.constant(antialias_matrix(c.text("mode"), x.size(axis), out, align, factor, x.dtype));
     y = c.w.swap(c.w.matmul(c.w.swap(y, axis, -1), matrix), axis, -1);
   }
@@ -100,12 +100,12 @@ Sym antialiased(Call& c, const Sym& x, const Sym& sizes) {
 }
 
 /// With factors torch places the samples by the factor itself, with sizes by their ratio.
-Val interpolate(Call& c) {
-  const Sym x = c.tensor("input");
+NodeResult interpolate(Call& c) {
+  const OnnxTensor x = c.tensor("input");
   GraphWriter& w = c.w;
   const std::string mode = c.text("mode");
   const auto axes = static_cast<size_t>(x.rank() - 2);
-  const Sym sizes = target_sizes(c, x);
+  const OnnxTensor sizes = target_sizes(c, x);
   if (mode == "area") {
     if (!sizes.constant.defined()) c.unsupported("mode 'area' needs a fixed output size");
     const int64_t* first = sizes.constant.data_ptr<int64_t>();
@@ -115,7 +115,7 @@ Val interpolate(Call& c) {
   const Attrs attrs = resize_attributes(c);
   const Shape shape = resized(x, sizes);
   const bool recompute = !c.is_none("recompute_scale_factor") && c.flag("recompute_scale_factor");
-  const Sym roi = w.opset() < 13 ? w.constant(at::empty({0}, at::kFloat)) : Sym{};
+  const OnnxTensor roi = w.opset() < 13 ? w.constant(at::empty({0}, at::kFloat)) : OnnxTensor{};
   // Aligned corners are placed by sizes alone; runtimes and ONNX's reference disagree about
   // factors.
   const bool align = !c.is_none("align_corners") && c.flag("align_corners");
@@ -124,14 +124,14 @@ Val interpolate(Call& c) {
     for (const double factor : factors_of(c, axes)) scales.push_back(static_cast<float>(factor));
     return w.op("Resize", {x, roi, w.constant(at::tensor(scales))}, attrs, x.dtype, shape);
   }
-  const Sym leading = x.size(0) >= 0 && x.size(1) >= 0 ? w.ints({x.size(0), x.size(1)})
-                                                       : w.slice(w.shape_of(x), 0, 0, 2);
-  const Sym scales = w.opset() < 13 ? w.constant(at::empty({0}, at::kFloat)) : Sym{};
+  const OnnxTensor leading = x.size(0) >= 0 && x.size(1) >= 0 ? w.ints({x.size(0), x.size(1)})
+                                                              : w.slice(w.shape_of(x), 0, 0, 2);
+  const OnnxTensor scales = w.opset() < 13 ? w.constant(at::empty({0}, at::kFloat)) : OnnxTensor{};
   return w.op("Resize", {x, roi, scales, w.concat({leading, sizes}, 0)}, attrs, x.dtype, shape);
 }
 
-Val pixel_shuffle(Call& c) {
-  const Sym x = c.tensor("input");
+NodeResult pixel_shuffle(Call& c) {
+  const OnnxTensor x = c.tensor("input");
   const int64_t factor = c.integer("upscale_factor");
   if (x.rank() < 3 || x.rank() > 4) c.unsupported("pixel_shuffle needs three or four dimensions");
   Shape shape = *x.shape;
@@ -140,30 +140,30 @@ Val pixel_shuffle(Call& c) {
   for (const size_t i : {at + 1, at + 2}) {
     if (shape[i] >= 0) shape[i] *= factor;
   }
-  const Sym batch = x.rank() == 3 ? c.w.unsqueeze(x, {0}) : x;
+  const OnnxTensor batch = x.rank() == 3 ? c.w.unsqueeze(x, {0}) : x;
   Shape batched = shape;
   if (x.rank() == 3) batched.insert(batched.begin(), 1);
-  const Sym y =
+  const OnnxTensor y =
       c.w.op("DepthToSpace", {batch}, {{"blocksize", factor}, {"mode", "CRD"}}, x.dtype, batched);
   return x.rank() == 3 ? c.w.squeeze(y, {0}) : y;
 }
 
 /// SpaceToDepth orders channels another way: depth last in each block.
-Val pixel_unshuffle(Call& c) {
-  const Sym x = c.tensor("input");
+NodeResult pixel_unshuffle(Call& c) {
+  const OnnxTensor x = c.tensor("input");
   const int64_t f = c.integer("downscale_factor");
-  const Sym batch = x.rank() == 3 ? c.w.unsqueeze(x, {0}) : x;
+  const OnnxTensor batch = x.rank() == 3 ? c.w.unsqueeze(x, {0}) : x;
   if (batch.rank() != 4 || batch.size(1) < 0 || batch.size(2) < 0 || batch.size(3) < 0)
     c.unsupported("pixel_unshuffle needs fixed sizes");
   const int64_t channels = batch.size(1), height = batch.size(2) / f, width = batch.size(3) / f;
-  const Sym blocks = c.w.reshape(batch, Shape{-1, channels, height, f, width, f});
-  const Sym order = c.w.transpose(blocks, {0, 1, 3, 5, 2, 4});
-  const Sym y = c.w.reshape(order, Shape{-1, channels * f * f, height, width});
+  const OnnxTensor blocks = c.w.reshape(batch, Shape{-1, channels, height, f, width, f});
+  const OnnxTensor order = c.w.transpose(blocks, {0, 1, 3, 5, 2, 4});
+  const OnnxTensor y = c.w.reshape(order, Shape{-1, channels * f * f, height, width});
   return x.rank() == 3 ? c.w.squeeze(y, {0}) : y;
 }
 
-Val grid_sample(Call& c) {
-  const Sym x = c.tensor("input"), grid = c.tensor("grid");
+NodeResult grid_sample(Call& c) {
+  const OnnxTensor x = c.tensor("input"), grid = c.tensor("grid");
   if (c.w.opset() < 16) c.unsupported("grid_sample needs opset 16 or newer");
   std::string mode = c.text("mode");
   if (x.rank() == 5 && c.w.opset() < 20)
@@ -197,13 +197,13 @@ at::Tensor base_grid(const Ints& sizes, bool align, at::ScalarType dtype) {
   return grid.reshape({-1, static_cast<int64_t>(axes) + 1});
 }
 
-Val affine_grid(Call& c) {
-  const Sym theta = c.tensor("theta");
+NodeResult affine_grid(Call& c) {
+  const OnnxTensor theta = c.tensor("theta");
   const Ints size = c.ints("size");
   const bool align = !c.is_none("align_corners") && c.flag("align_corners");
   const Ints spatial(size.begin() + 2, size.end());
-  const Sym grid = c.w.constant(base_grid(spatial, align, theta.dtype));
-  const Sym points = c.w.matmul(grid, c.w.swap(theta, 1, 2));  // [N, points, axes]
+  const OnnxTensor grid = c.w.constant(base_grid(spatial, align, theta.dtype));
+  const OnnxTensor points = c.w.matmul(grid, c.w.swap(theta, 1, 2));  // [N, points, axes]
   Shape shape = {size[0]};
   shape.insert(shape.end(), spatial.begin(), spatial.end());
   shape.push_back(static_cast<int64_t>(spatial.size()));

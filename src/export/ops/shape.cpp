@@ -12,26 +12,26 @@ namespace {
 using Ints = std::vector<int64_t>;
 
 /// Sizes, known or not, for Reshape. One unknown size among known ones need not be computed.
-Sym target_shape(Call& c, const Val& shape) {
+OnnxTensor target_shape(Call& c, const NodeResult& shape) {
   if (!shape.is_sequence()) return c.int_vector(shape);
-  std::vector<Val> sizes = shape.items;
+  std::vector<NodeResult> sizes = shape.items;
   int64_t open = 0, inferred = 0;
-  for (const Val& size : sizes) {
+  for (const NodeResult& size : sizes) {
     if (!size.is_plain()) ++open;
     if (size.is_plain() && size.plain.to_int() < 0) ++inferred;
   }
   if (open == 1 && inferred == 0) {
-    for (Val& size : sizes) {
+    for (NodeResult& size : sizes) {
       if (!size.is_plain()) size = fx::Value(-1);
     }
   }
-  return c.int_vector(Val::sequence(std::move(sizes)));
+  return c.int_vector(NodeResult::sequence(std::move(sizes)));
 }
 
 /// A size 0 means "as the input" to Reshape; torch means 0. Only an empty tensor can have it.
-Val reshape(Call& c, std::string_view argument) {
-  const Sym x = c.tensor("input");
-  const Val shape = c.val(argument);
+NodeResult reshape(Call& c, std::string_view argument) {
+  const OnnxTensor x = c.tensor("input");
+  const NodeResult shape = c.val(argument);
   const bool single = shape.is_plain() && shape.plain.is_sequence() &&
                       shape.plain.items().size() == 1 &&
                       shape.plain.items()[0].is<at::ScalarType>();
@@ -39,14 +39,14 @@ Val reshape(Call& c, std::string_view argument) {
   return c.w.reshape(x, target_shape(c, shape));
 }
 
-Val reshape_like(Call& c) {
-  const Sym x = c.tensor("input"), other = c.tensor("other");
+NodeResult reshape_like(Call& c) {
+  const OnnxTensor x = c.tensor("input"), other = c.tensor("other");
   return c.w.reshape(x, c.w.shape_of(other));
 }
 
 /// Sizes before, one for the joined axes, sizes after.
-Val flatten(Call& c) {
-  const Sym x = c.tensor("input");
+NodeResult flatten(Call& c) {
+  const OnnxTensor x = c.tensor("input");
   if (x.rank() == 0) return c.w.reshape(x, Shape{1});
   const int64_t first = x.axis(c.integer("start_dim")), last = x.axis(c.integer("end_dim"));
   if (first == last) return x;
@@ -64,29 +64,29 @@ Val flatten(Call& c) {
     shape.insert(shape.end(), after, x.shape->end());
     return c.w.reshape(x, shape);
   }
-  std::vector<Sym> sizes;
+  std::vector<OnnxTensor> sizes;
   for (int64_t i = 0; i < first; ++i) sizes.push_back(c.w.size_of(x, i));
   sizes.push_back(c.w.ints({-1}));
   for (int64_t i = last + 1; i < x.rank(); ++i) sizes.push_back(c.w.size_of(x, i));
   return c.w.reshape(x, c.w.concat(sizes, 0));
 }
 
-Val unflatten(Call& c) {
-  const Sym x = c.tensor("input");
+NodeResult unflatten(Call& c) {
+  const OnnxTensor x = c.tensor("input");
   const int64_t dim = x.axis(c.integer("dim"));
-  std::vector<Sym> sizes;
+  std::vector<OnnxTensor> sizes;
   for (int64_t i = 0; i < x.rank(); ++i)
     sizes.push_back(i == dim ? c.int_vector("unflattened_size") : c.w.size_of(x, i));
-  const bool fixed =
-      std::all_of(sizes.begin(), sizes.end(), [](const Sym& s) { return s.constant.defined(); });
+  const bool fixed = std::all_of(sizes.begin(), sizes.end(),
+                                 [](const OnnxTensor& s) { return s.constant.defined(); });
   if (!fixed) return c.w.reshape(x, c.w.concat(sizes, 0));
   std::vector<at::Tensor> parts;
-  for (const Sym& size : sizes) parts.push_back(size.constant);
+  for (const OnnxTensor& size : sizes) parts.push_back(size.constant);
   return c.w.reshape(x, c.w.constant(at::cat(parts)));
 }
 
-Val squeeze(Call& c) {
-  const Sym x = c.tensor("input");
+NodeResult squeeze(Call& c) {
+  const OnnxTensor x = c.tensor("input");
   Ints axes;
   if (!c.is_none("dim")) {
     if (x.rank() == 0) return x;
@@ -101,16 +101,16 @@ Val squeeze(Call& c) {
   return c.w.squeeze(x, axes);
 }
 
-Val unsqueeze(Call& c) {
-  const Sym x = c.tensor("input");
+NodeResult unsqueeze(Call& c) {
+  const OnnxTensor x = c.tensor("input");
   const int64_t dim = c.integer("dim");
   return c.w.unsqueeze(x, {dim < 0 ? dim + x.rank() + 1 : dim});
 }
 
-Val permute(Call& c) { return c.w.transpose(c.tensor("input"), c.ints("dims")); }
+NodeResult permute(Call& c) { return c.w.transpose(c.tensor("input"), c.ints("dims")); }
 
-Val movedim(Call& c) {
-  const Sym x = c.tensor("input");
+NodeResult movedim(Call& c) {
+  const OnnxTensor x = c.tensor("input");
   Ints source = c.ints("source"), destination = c.ints("destination");
   Ints order(static_cast<size_t>(x.rank()), -1), rest;
   for (size_t i = 0; i < source.size(); ++i)
@@ -126,7 +126,7 @@ Val movedim(Call& c) {
 }
 
 /// The part that is pushed out at one end comes in at the other.
-Sym roll_axis(Call& c, const Sym& x, int64_t axis, int64_t shift) {
+OnnxTensor roll_axis(Call& c, const OnnxTensor& x, int64_t axis, int64_t shift) {
   constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
   const int64_t size = x.size(axis);
   if (size == 0) return x;
@@ -135,26 +135,26 @@ Sym roll_axis(Call& c, const Sym& x, int64_t axis, int64_t shift) {
   return c.w.concat({c.w.slice(x, axis, -shift, kEnd), c.w.slice(x, axis, 0, -shift)}, axis);
 }
 
-Val roll(Call& c) {
-  const Sym x = c.tensor("input");
+NodeResult roll(Call& c) {
+  const OnnxTensor x = c.tensor("input");
   const Ints shifts = c.ints("shifts");
   const Ints dims = c.args().optional_ints("dims").value_or(Ints{});
   if (dims.empty()) {
-    const Sym flat = roll_axis(c, c.w.reshape(x, Shape{-1}), 0, shifts.at(0));
+    const OnnxTensor flat = roll_axis(c, c.w.reshape(x, Shape{-1}), 0, shifts.at(0));
     return c.w.reshape(flat, c.w.shape_of(x));
   }
-  Sym y = x;
+  OnnxTensor y = x;
   for (size_t i = 0; i < dims.size(); ++i) y = roll_axis(c, y, x.axis(dims[i]), shifts[i]);
   return y;
 }
 
-Sym flip_all(Call& c, Sym x, const Ints& dims) {
+OnnxTensor flip_all(Call& c, OnnxTensor x, const Ints& dims) {
   for (const int64_t dim : dims) x = c.w.flip(x, x.axis(dim));
   return x;
 }
 
-Val rot90(Call& c) {
-  const Sym x = c.tensor("input");
+NodeResult rot90(Call& c) {
+  const OnnxTensor x = c.tensor("input");
   const Ints dims = c.ints("dims");
   switch (((c.integer("k") % 4) + 4) % 4) {
     case 1:
@@ -168,30 +168,31 @@ Val rot90(Call& c) {
   }
 }
 
-Val channel_shuffle(Call& c) {
-  const Sym x = c.tensor("input");
+NodeResult channel_shuffle(Call& c) {
+  const OnnxTensor x = c.tensor("input");
   const int64_t groups = c.integer("groups"), channels = x.size(1);
   if (channels < 0) c.unsupported("the number of channels is not fixed");
   GraphWriter& w = c.w;
-  const Sym grouped = w.reshape(x, Shape{0, groups, channels / groups, -1});
-  const Sym mixed = w.transpose(grouped, {0, 2, 1, 3});
+  const OnnxTensor grouped = w.reshape(x, Shape{0, groups, channels / groups, -1});
+  const OnnxTensor mixed = w.transpose(grouped, {0, 2, 1, 3});
   return w.reshape(mixed, w.shape_of(x));
 }
 
 void add_rearrangements(Converters& table) {
-  table.add("transpose", [](Call& c) -> Val {
+  table.add("transpose", [](Call& c) -> NodeResult {
     return c.w.swap(c.tensor("input"), c.integer("dim0"), c.integer("dim1"));
   });
-  table.add("t", [](Call& c) -> Val {
-    const Sym x = c.tensor("input");
+  table.add("t", [](Call& c) -> NodeResult {
+    const OnnxTensor x = c.tensor("input");
     return x.rank() < 2 ? x : c.w.swap(x, 0, 1);
   });
   table.add("permute", permute);
   table.add("movedim", movedim);
   table.add("roll", roll);
-  table.add("flip", [](Call& c) -> Val { return flip_all(c, c.tensor("input"), c.ints("dims")); });
-  table.add("fliplr", [](Call& c) -> Val { return c.w.flip(c.tensor("input"), 1); });
-  table.add("flipud", [](Call& c) -> Val { return c.w.flip(c.tensor("input"), 0); });
+  table.add("flip",
+            [](Call& c) -> NodeResult { return flip_all(c, c.tensor("input"), c.ints("dims")); });
+  table.add("fliplr", [](Call& c) -> NodeResult { return c.w.flip(c.tensor("input"), 1); });
+  table.add("flipud", [](Call& c) -> NodeResult { return c.w.flip(c.tensor("input"), 0); });
   table.add("rot90", rot90);
   table.add("channel_shuffle", channel_shuffle);
 }
@@ -205,7 +206,8 @@ void add_shape_converters(Converters& table) {
   table.add("reshape_as", reshape_like);
   table.add("flatten", flatten);
   table.add("unflatten", unflatten);
-  table.add("ravel", [](Call& c) -> Val { return c.w.reshape(c.tensor("input"), Shape{-1}); });
+  table.add("ravel",
+            [](Call& c) -> NodeResult { return c.w.reshape(c.tensor("input"), Shape{-1}); });
   table.add("squeeze", squeeze);
   table.add("unsqueeze", unsqueeze);
   table.add("identity", [](Call& c) { return c.val("input"); });

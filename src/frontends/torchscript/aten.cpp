@@ -49,13 +49,13 @@ Value named_constant(const std::string& argument, const Value& value) {
 }
 
 std::vector<Given> read_arguments(GraphBuilder& builder, const c10::FunctionSchema& schema,
-                                  const Data& in) {
+                                  const ScriptValues& in) {
   std::vector<Given> given;
   for (size_t i = 0; i < in.size() && i < schema.arguments().size(); ++i) {
     const c10::Argument& argument = schema.arguments()[i];
     bool is_default = false;
     if (argument.default_value() && in[i].is_known() && !in[i].is<ObjectRef>()) {
-      const Datum expected = from_ivalue(*argument.default_value());
+      const ScriptValue expected = from_ivalue(*argument.default_value());
       is_default =
           expected.is_value() && in[i].is_value() && expected.value().same_as(in[i].value());
     }
@@ -284,7 +284,7 @@ Value AtenCall::operator[](std::string_view argument) const {
   return found ? *found : Value();
 }
 
-Data write_operator(GraphBuilder& builder, jit::Node& node, const Data& in) {
+ScriptValues write_operator(GraphBuilder& builder, jit::Node& node, const ScriptValues& in) {
   const c10::FunctionSchema* schema = node.maybeSchema();
   SPARSEBIT_CHECK(schema, Unsupported, "operation ", node.kind().toQualString(),
                   " is not supported");
@@ -298,16 +298,16 @@ Data write_operator(GraphBuilder& builder, jit::Node& node, const Data& in) {
   }
   const Value result = write_generic(builder, node, call.name, given);
   if (node.outputs().size() == 1) return {result};
-  Data out;
+  ScriptValues out;
   for (size_t i = 0; i < node.outputs().size(); ++i) {
     const bool used = node.outputs()[i]->hasUses();
-    out.push_back(used ? Datum(builder.getitem(result, int64_t(i))) : Datum());
+    out.push_back(used ? ScriptValue(builder.getitem(result, int64_t(i))) : ScriptValue());
   }
   return out;
 }
 
-std::optional<Datum> write_function(GraphBuilder& builder, const jit::Function& function,
-                                    const Data& in) {
+std::optional<ScriptValue> write_function(GraphBuilder& builder, const jit::Function& function,
+                                          const ScriptValues& in) {
   static const std::regex overload("__\\d+$");
   const std::string name =
       std::regex_replace(plain_name(function.qualname().qualifiedName()), overload, "");
@@ -316,7 +316,7 @@ std::optional<Datum> write_function(GraphBuilder& builder, const jit::Function& 
   const fx::Spelling* spelling = ours ? fx::operators().find(name) : nullptr;
   if (!spelling || !spelling->form) return std::nullopt;
   const std::vector<Given> given = read_arguments(builder, function.getSchema(), in);
-  if (auto result = write_spelling(builder, name, given)) return Datum(*result);
+  if (auto result = write_spelling(builder, name, given)) return ScriptValue(*result);
   return std::nullopt;
 }
 

@@ -24,6 +24,6 @@ struct AtenCall {
 
 /// Operators whose arguments or results differ from those of the vocabulary by more than names;
 /// nothing for all others.
-std::optional<Data> write_special(GraphBuilder& builder, const AtenCall& call);
+std::optional<ScriptValues> write_special(GraphBuilder& builder, const AtenCall& call);
 
 }  // namespace sparsebit::frontends::torchscript

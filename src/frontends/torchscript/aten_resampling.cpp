@@ -35,7 +35,7 @@ const char* upsampling_mode(const std::string& name) {
 }  // namespace
 
 /// Both families of overloads: scale factors as a list, or one argument per axis.
-std::optional<Data> write_upsample(GraphBuilder& b, const AtenCall& call) {
+std::optional<ScriptValues> write_upsample(GraphBuilder& b, const AtenCall& call) {
   std::vector<Value> scales;
   for (const char* name : {"scales", "scales_d", "scales_h", "scales_w"}) {
     if (!call[name].is_none()) scales.push_back(call[name]);
@@ -50,21 +50,21 @@ std::optional<Data> write_upsample(GraphBuilder& b, const AtenCall& call) {
   if (call.has("align_corners")) kwargs.emplace_back("align_corners", call["align_corners"]);
   if (call.name.ends_with("_aa")) kwargs.emplace_back("antialias", true);
   const Value input = call.has("self") ? call["self"] : call["input"];
-  return Data{b.function("torch.nn.functional.interpolate", {input}, std::move(kwargs))};
+  return ScriptValues{b.function("torch.nn.functional.interpolate", {input}, std::move(kwargs))};
 }
 
-std::optional<Data> write_grid_sampler(GraphBuilder& b, const AtenCall& call) {
+std::optional<ScriptValues> write_grid_sampler(GraphBuilder& b, const AtenCall& call) {
   const std::array modes = {"bilinear", "nearest", "bicubic"};
   const std::array paddings = {"zeros", "border", "reflection"};
-  return Data{b.function("torch.nn.functional.grid_sample", {call["input"], call["grid"]},
-                         {{"mode", mode_name(call, "interpolation_mode", modes)},
-                          {"padding_mode", mode_name(call, "padding_mode", paddings)},
-                          {"align_corners", call["align_corners"]}})};
+  return ScriptValues{b.function("torch.nn.functional.grid_sample", {call["input"], call["grid"]},
+                                 {{"mode", mode_name(call, "interpolation_mode", modes)},
+                                  {"padding_mode", mode_name(call, "padding_mode", paddings)},
+                                  {"align_corners", call["align_corners"]}})};
 }
 
-std::optional<Data> write_affine_grid(GraphBuilder& b, const AtenCall& call) {
-  return Data{b.function("torch.nn.functional.affine_grid", {call["theta"], call["size"]},
-                         {{"align_corners", call["align_corners"]}})};
+std::optional<ScriptValues> write_affine_grid(GraphBuilder& b, const AtenCall& call) {
+  return ScriptValues{b.function("torch.nn.functional.affine_grid", {call["theta"], call["size"]},
+                                 {{"align_corners", call["align_corners"]}})};
 }
 
 }  // namespace sparsebit::frontends::torchscript

@@ -5,8 +5,8 @@
 namespace sparsebit::frontends::torchscript {
 
 // Rules of write_special() that have a file of their own, aten_resampling.cpp.
-std::optional<Data> write_upsample(GraphBuilder& builder, const AtenCall& call);
-std::optional<Data> write_grid_sampler(GraphBuilder& builder, const AtenCall& call);
-std::optional<Data> write_affine_grid(GraphBuilder& builder, const AtenCall& call);
+std::optional<ScriptValues> write_upsample(GraphBuilder& builder, const AtenCall& call);
+std::optional<ScriptValues> write_grid_sampler(GraphBuilder& builder, const AtenCall& call);
+std::optional<ScriptValues> write_affine_grid(GraphBuilder& builder, const AtenCall& call);
 
 }  // namespace sparsebit::frontends::torchscript

@@ -11,7 +11,7 @@ namespace {
 using fx::Kwargs;
 using fx::Value;
 
-using Result = std::optional<Data>;
+using Result = std::optional<ScriptValues>;
 using Rule = Result (*)(GraphBuilder&, const AtenCall&);
 
 Value list_of(size_t count, int64_t value) {
@@ -29,13 +29,14 @@ Result slice(GraphBuilder& b, const AtenCall& call) {
   const Value start = bound(call["start"], 0);
   const Value end = bound(call["end"], std::numeric_limits<int64_t>::max());
   const Value step = bound(call["step"], 1);
-  if (start.is_none() && end.is_none() && step.is_none() && call.has("self")) return Data{self};
+  if (start.is_none() && end.is_none() && step.is_none() && call.has("self"))
+    return ScriptValues{self};
   const int64_t axis = dim.to_int();
   constexpr int64_t kMostDimensions = 64;  // more than libtorch has
   SPARSEBIT_CHECK(axis >= -kMostDimensions && axis < kMostDimensions, InvalidModel,
                   "a slice of dimension ", axis);
   const Value part = fx::Slice(start, end, step);
-  if (axis == 0) return Data{b.getitem(self, part)};
+  if (axis == 0) return ScriptValues{b.getitem(self, part)};
   std::vector<Value> index;
   if (axis > 0) {
     index.assign(axis, fx::Slice());
@@ -44,7 +45,7 @@ Result slice(GraphBuilder& b, const AtenCall& call) {
     index = {fx::Ellipsis(), part};
     index.insert(index.end(), -axis - 1, fx::Slice());
   }
-  return Data{b.getitem(self, fx::Tuple(std::move(index)))};
+  return ScriptValues{b.getitem(self, fx::Tuple(std::move(index)))};
 }
 
 /// `x[i, :, j]`: None stands for a whole axis.
@@ -54,15 +55,15 @@ Result index(GraphBuilder& b, const AtenCall& call) {
   std::vector<Value> items;
   for (const Value& item : indices.items())
     items.push_back(item.is_none() ? Value(fx::Slice()) : item);
-  if (items.size() == 1) return Data{b.getitem(call["self"], items[0])};
-  return Data{b.getitem(call["self"], fx::Tuple(std::move(items)))};
+  if (items.size() == 1) return ScriptValues{b.getitem(call["self"], items[0])};
+  return ScriptValues{b.getitem(call["self"], fx::Tuple(std::move(items)))};
 }
 
 /// `x[...] = value`
 Result overwrite(GraphBuilder& b, const AtenCall& call) {
   const Value source = call.has("src") ? call["src"] : call.has("value") ? call["value"] : Value(0);
   b.function("operator.setitem", {call["self"], fx::Ellipsis(), source});
-  return Data{call["self"]};
+  return ScriptValues{call["self"]};
 }
 
 std::string convolution_target(const char* base, size_t spatial) {
@@ -91,7 +92,7 @@ Result convolution(GraphBuilder& b, const AtenCall& call) {
   const bool up = transposed.is_bool() && transposed.get<bool>();
   if (up) add_unless(kwargs, "output_padding", call["output_padding"], list_of(n, 0));
   const std::string target = convolution_target(up ? "conv_transpose" : "conv", n);
-  return Data{b.function(target, std::move(args), std::move(kwargs))};
+  return ScriptValues{b.function(target, std::move(args), std::move(kwargs))};
 }
 
 Result embedding(GraphBuilder& b, const AtenCall& call) {
@@ -99,7 +100,7 @@ Result embedding(GraphBuilder& b, const AtenCall& call) {
   add_unless(kwargs, "padding_idx", call["padding_idx"], -1);
   add_unless(kwargs, "scale_grad_by_freq", call["scale_grad_by_freq"], false);
   add_unless(kwargs, "sparse", call["sparse"], false);
-  return Data{
+  return ScriptValues{
       b.function("torch.nn.functional.embedding", {call["indices"], call["weight"]}, kwargs)};
 }
 
@@ -113,7 +114,7 @@ Result embedding_bag(GraphBuilder& b, const AtenCall& call) {
   add_unless(kwargs, "per_sample_weights", call["per_sample_weights"], {});
   add_unless(kwargs, "include_last_offset", call["include_last_offset"], false);
   add_unless(kwargs, "padding_idx", call["padding_idx"], {});
-  Data out(call.outputs);
+  ScriptValues out(call.outputs);
   out[0] = b.function("torch.nn.functional.embedding_bag",
                       {call["indices"], call["weight"], call["offsets"]}, kwargs);
   return out;
@@ -124,18 +125,18 @@ Result to(GraphBuilder& b, const AtenCall& call) {
   for (const char* name : {"other", "device", "dtype", "memory_format"})
     add_unless(kwargs, name, call[name], {});
   add_unless(kwargs, "copy", call.has("copy") ? call["copy"] : Value(false), false);
-  if (kwargs.empty()) return Data{call["self"]};
-  return Data{b.method("to", {call["self"]}, std::move(kwargs))};
+  if (kwargs.empty()) return ScriptValues{call["self"]};
+  return ScriptValues{b.method("to", {call["self"]}, std::move(kwargs))};
 }
 
 Result larger_or_smaller(GraphBuilder& b, const AtenCall& call) {
   if (!call.has("other") || !call.has("self")) return std::nullopt;
   const char* target = call.name == "max" ? "torch.maximum" : "torch.minimum";
-  return Data{b.function(target, {call["self"], call["other"]})};
+  return ScriptValues{b.function(target, {call["self"], call["other"]})};
 }
 
 Result pad_with(GraphBuilder& b, const AtenCall& call, const char* mode) {
-  return Data{
+  return ScriptValues{
       b.function("torch.nn.functional.pad", {call["self"], call["padding"]}, {{"mode", mode}})};
 }
 
@@ -150,43 +151,43 @@ Result replication_pad(GraphBuilder& b, const AtenCall& call) {
 Result constant_pad(GraphBuilder& b, const AtenCall& call) {
   Kwargs kwargs;
   add_unless(kwargs, "value", call["value"], 0);
-  return Data{b.function("torch.nn.functional.pad", {call["self"], call["pad"]}, kwargs)};
+  return ScriptValues{b.function("torch.nn.functional.pad", {call["self"], call["pad"]}, kwargs)};
 }
 
 Result attribute(GraphBuilder& b, const AtenCall& call) {
-  return Data{b.function("getattr", {call.args.at(0).second, call.name})};
+  return ScriptValues{b.function("getattr", {call.args.at(0).second, call.name})};
 }
 
 Result adaptive_max_pool(GraphBuilder& b, const AtenCall& call) {
   const Value both = b.function("torch.nn.functional." + call.name,
                                 {call["self"], call["output_size"]}, {{"return_indices", true}});
-  return Data{b.getitem(both, 0), b.getitem(both, 1)};
+  return ScriptValues{b.getitem(both, 0), b.getitem(both, 1)};
 }
 
 Result in_order(GraphBuilder& b, const AtenCall& call) {
   std::vector<Value> args;
   for (const auto& [name, value] : call.args) args.push_back(value);
   const Value result = b.function("torch." + call.name, std::move(args));
-  if (call.outputs == 1) return Data{result};
-  Data out;
+  if (call.outputs == 1) return ScriptValues{result};
+  ScriptValues out;
   for (size_t i = 0; i < call.outputs; ++i) out.push_back(b.getitem(result, int64_t(i)));
   return out;
 }
 
-Result same(GraphBuilder&, const AtenCall& call) { return Data{call.args.at(0).second}; }
+Result same(GraphBuilder&, const AtenCall& call) { return ScriptValues{call.args.at(0).second}; }
 
 Result sliding_blocks(GraphBuilder& b, const AtenCall& call) {
   std::vector<Value> args;
   for (const auto& [name, value] : call.args) args.push_back(value);
   const char* target = call.name == "im2col" ? "unfold" : "fold";
-  return Data{b.function(std::string("torch.nn.functional.") + target, std::move(args))};
+  return ScriptValues{b.function(std::string("torch.nn.functional.") + target, std::move(args))};
 }
 
 Result split(GraphBuilder& b, const AtenCall& call) {
   const Value sizes = call.has("split_size") ? call["split_size"] : call["split_sizes"];
   Kwargs kwargs;
   add_unless(kwargs, "dim", call["dim"], 0);
-  return Data{b.function("torch.split", {call["self"], sizes}, kwargs)};
+  return ScriptValues{b.function("torch.split", {call["self"], sizes}, kwargs)};
 }
 
 /// The short cut that MultiheadAttention takes when no gradients are recorded.
@@ -202,7 +203,7 @@ Result native_attention(GraphBuilder& b, const AtenCall& call) {
                                  {"need_weights", call["need_weights"]},
                                  {"average_attn_weights", call["average_attn_weights"]},
                                  {"batch_first", true}});
-  return Data{b.getitem(both, 0), b.getitem(both, 1)};
+  return ScriptValues{b.getitem(both, 0), b.getitem(both, 1)};
 }
 
 Result frobenius_norm(GraphBuilder& b, const AtenCall& call) {
@@ -210,11 +211,11 @@ Result frobenius_norm(GraphBuilder& b, const AtenCall& call) {
   const bool all = dims.is_none() || (dims.is_sequence() && dims.items().empty());
   Kwargs kwargs = {{"p", "fro"}, {"dim", all ? Value() : dims}};
   add_unless(kwargs, "keepdim", call.has("keepdim") ? call["keepdim"] : Value(false), false);
-  return Data{b.function("torch.norm", {call["self"]}, kwargs)};
+  return ScriptValues{b.function("torch.norm", {call["self"]}, kwargs)};
 }
 
 Result positions(GraphBuilder& b, const AtenCall& call) {
-  return Data{b.function("torch.nonzero", {call["self"]}, {{"as_tuple", true}})};
+  return ScriptValues{b.function("torch.nonzero", {call["self"]}, {{"as_tuple", true}})};
 }
 
 Result distances(GraphBuilder& b, const AtenCall& call) {
@@ -223,19 +224,19 @@ Result distances(GraphBuilder& b, const AtenCall& call) {
   const Value mode = call["compute_mode"];
   const int64_t number = mode.is_none() ? 0 : mode.to_int();
   SPARSEBIT_CHECK(number >= 0 && number < 3, InvalidModel, "cdist has no mode ", number);
-  return Data{b.function("torch.cdist", {call["x1"], call["x2"], call["p"]},
-                         {{"compute_mode", modes[number]}})};
+  return ScriptValues{b.function("torch.cdist", {call["x1"], call["x2"], call["p"]},
+                                 {{"compute_mode", modes[number]}})};
 }
 
 /// No tensor of ours is a list of tensors in disguise.
-Result never(GraphBuilder&, const AtenCall&) { return Data{Value(false)}; }
+Result never(GraphBuilder&, const AtenCall&) { return ScriptValues{Value(false)}; }
 
 /// A tensor of numbers; whether it wants gradients means nothing to a constant.
 Result new_tensor(GraphBuilder& b, const AtenCall& call) {
   Kwargs kwargs;
   add_unless(kwargs, "dtype", call["dtype"], {});
   add_unless(kwargs, "device", call["device"], {});
-  return Data{b.function("torch.tensor", {call.args.at(0).second}, kwargs)};
+  return ScriptValues{b.function("torch.tensor", {call.args.at(0).second}, kwargs)};
 }
 
 /// What the layers of torch.nn are made of.
@@ -316,7 +317,7 @@ const std::map<std::string, Rule>& tensor_rules() {
 
 }  // namespace
 
-std::optional<Data> write_special(GraphBuilder& builder, const AtenCall& call) {
+std::optional<ScriptValues> write_special(GraphBuilder& builder, const AtenCall& call) {
   for (const auto* rules : {&layer_rules(), &tensor_rules()}) {
     const auto rule = rules->find(call.name);
     if (rule != rules->end()) return rule->second(builder, call);

@@ -7,10 +7,10 @@ namespace {
 
 /// Items in a collection and what is in it, but no more than `most`: a list may contain another
 /// one many times, on every level.
-int64_t count_items(const Datum& datum, int64_t most) {
+int64_t count_items(const ScriptValue& datum, int64_t most) {
   int64_t count = 1;
-  if (const Data* items = datum.items()) {
-    for (const Datum& item : *items) {
+  if (const ScriptValues* items = datum.items()) {
+    for (const ScriptValue& item : *items) {
       if (count >= most) break;
       count += count_items(item, most - count);
     }
@@ -32,7 +32,7 @@ void Budget::spend(int64_t steps) {
                   "a list grows too long");
 }
 
-void Budget::spend_on(const Datum& datum) {
+void Budget::spend_on(const ScriptValue& datum) {
   constexpr int64_t kItemsPerStep = 4;
   const int64_t most = (left_ + 1) * kItemsPerStep;
   spend(count_items(datum, most) / kItemsPerStep);

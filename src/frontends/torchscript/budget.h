@@ -1,6 +1,6 @@
 #pragma once
 
-#include "frontends/torchscript/datum.h"
+#include "frontends/torchscript/script_value.h"
 
 #include <cstdint>
 
@@ -13,7 +13,7 @@ class Budget {
   /// Throws Unsupported when there is nothing left.
   void spend(int64_t steps);
   /// What reading a value costs: little more than nothing, unless it is a long or deep collection.
-  void spend_on(const Datum& datum);
+  void spend_on(const ScriptValue& datum);
 
  private:
   int64_t left_ = int64_t{1} << 20;

@@ -58,11 +58,11 @@ Value GraphBuilder::argument(const Value& value) {
   return value;
 }
 
-Value GraphBuilder::argument(const Datum& datum) {
+Value GraphBuilder::argument(const ScriptValue& datum) {
   if (datum.is_value()) return argument(datum.value());
-  if (const Data* items = datum.items()) {
+  if (const ScriptValues* items = datum.items()) {
     std::vector<Value> values;
-    for (const Datum& item : *items) values.push_back(argument(item));
+    for (const ScriptValue& item : *items) values.push_back(argument(item));
     return datum.is<ListRef>() ? Value(fx::List(std::move(values)))
                                : Value(fx::Tuple(std::move(values)));
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "frontends/torchscript/datum.h"
+#include "frontends/torchscript/script_value.h"
 #include "frontends/torchscript/source_model.h"
 #include "sparsebit/fx/graph.h"
 
@@ -26,7 +26,7 @@ class GraphBuilder {
   fx::Value getitem(const fx::Value& from, fx::Value index);
 
   /// A datum as it stands in a node's arguments; modules and functions cannot.
-  fx::Value argument(const Datum& datum);
+  fx::Value argument(const ScriptValue& datum);
   /// A tensor, be it a node or known.
   fx::Value argument(const fx::Value& value);
 

@@ -14,16 +14,16 @@ namespace {
 using fx::Value;
 namespace jit = torch::jit;
 
-using Result = std::optional<Data>;
-using ListRule = Result (*)(Data& items, const Data& in);
+using Result = std::optional<ScriptValues>;
+using ListRule = Result (*)(ScriptValues& items, const ScriptValues& in);
 
-int64_t known_int(const Datum& datum, const char* what) {
+int64_t known_int(const ScriptValue& datum, const char* what) {
   SPARSEBIT_CHECK(datum.is_known() && datum.is_value(), DataDependent, what,
                   " depends on data, which is known only when the model runs");
   return datum.value().to_int();
 }
 
-size_t position(const Data& items, const Datum& index, size_t limit) {
+size_t position(const ScriptValues& items, const ScriptValue& index, size_t limit) {
   int64_t i = known_int(index, "an index into a list");
   if (i < 0) i += static_cast<int64_t>(items.size());
   SPARSEBIT_CHECK(i >= 0 && i < static_cast<int64_t>(limit), InvalidModel, "a list of ",
@@ -31,9 +31,9 @@ size_t position(const Data& items, const Datum& index, size_t limit) {
   return static_cast<size_t>(i);
 }
 
-Data sliced(const Data& items, const Data& in) {
+ScriptValues sliced(const ScriptValues& items, const ScriptValues& in) {
   const int64_t size = items.size();
-  const auto bound = [&](const Datum& datum, int64_t otherwise) {
+  const auto bound = [&](const ScriptValue& datum, int64_t otherwise) {
     if (datum.is_none()) return otherwise;
     const int64_t i = known_int(datum, "a slice of a list");
     return std::clamp<int64_t>(i < 0 ? i + size : i, 0, size);
@@ -41,53 +41,53 @@ Data sliced(const Data& items, const Data& in) {
   const int64_t begin = bound(in[1], 0), end = bound(in[2], size);
   const int64_t step = known_int(in[3], "a slice of a list");
   SPARSEBIT_CHECK(step > 0, Unsupported, "a list is sliced with step ", step);
-  Data result;
+  ScriptValues result;
   for (int64_t i = begin; i < end; i += std::min(step, size)) result.push_back(items[i]);
   return result;
 }
 
-Result append(Data& items, const Data& in) {
+Result append(ScriptValues& items, const ScriptValues& in) {
   items.push_back(in[1]);
-  return Data{in[0]};
+  return ScriptValues{in[0]};
 }
 
-Result extend(Data& items, const Data& in) {
-  const Data* more = in[1].items();
+Result extend(ScriptValues& items, const ScriptValues& in) {
+  const ScriptValues* more = in[1].items();
   SPARSEBIT_CHECK(more, DataDependent,
                   "a list is extended by one that is known only when the model runs");
-  const Data copy = *more;
+  const ScriptValues copy = *more;
   items.insert(items.end(), copy.begin(), copy.end());
-  return Data();
+  return ScriptValues();
 }
 
-Result insert(Data& items, const Data& in) {
+Result insert(ScriptValues& items, const ScriptValues& in) {
   const int64_t size = items.size();
   const int64_t index = known_int(in[1], "an index into a list");
   const int64_t at = std::clamp<int64_t>(index < 0 ? index + size : index, 0, size);
   items.insert(items.begin() + at, in[2]);
-  return Data();
+  return ScriptValues();
 }
 
-Result pop(Data& items, const Data& in) {
-  const size_t at = position(items, in.size() > 1 ? in[1] : Datum(Value(-1)), items.size());
-  const Datum last = items[at];
+Result pop(ScriptValues& items, const ScriptValues& in) {
+  const size_t at = position(items, in.size() > 1 ? in[1] : ScriptValue(Value(-1)), items.size());
+  const ScriptValue last = items[at];
   items.erase(items.begin() + at);
-  return Data{last};
+  return ScriptValues{last};
 }
 
-Result set_item(Data& items, const Data& in) {
+Result set_item(ScriptValues& items, const ScriptValues& in) {
   items[position(items, in[1], items.size())] = in[2];
-  return Data{in[0]};
+  return ScriptValues{in[0]};
 }
 
-Result remove_item(Data& items, const Data& in) {
+Result remove_item(ScriptValues& items, const ScriptValues& in) {
   items.erase(items.begin() + position(items, in[1], items.size()));
-  return Data();
+  return ScriptValues();
 }
 
 /// Throws unless the items can be compared now.
-void check_comparable(const Data& items, const char* what) {
-  for (const Datum& item : items) {
+void check_comparable(const ScriptValues& items, const char* what) {
+  for (const ScriptValue& item : items) {
     SPARSEBIT_CHECK(item.is_known(), DataDependent, "a list is ", what,
                     " whose items depend on data, which is known only when the model runs");
     const bool simple = item.is_value() && (item.value().is_number() || item.value().is_string());
@@ -99,7 +99,7 @@ void check_comparable(const Data& items, const char* what) {
 }
 
 /// Items of one list have one type.
-bool is_less(const Datum& a, const Datum& b) {
+bool is_less(const ScriptValue& a, const ScriptValue& b) {
   const Value &left = a.value(), &right = b.value();
   if (left.is_string() && right.is_string()) return left.string() < right.string();
   SPARSEBIT_CHECK(left.is_number() && right.is_number(), InvalidModel,
@@ -108,80 +108,86 @@ bool is_less(const Datum& a, const Datum& b) {
   return left.to_int() < right.to_int();
 }
 
-Result sort(Data& items, const Data& in) {
+Result sort(ScriptValues& items, const ScriptValues& in) {
   check_comparable(items, "sorted");
   const bool reverse = in.size() > 1 && known_int(in[1], "the order of a list") != 0;
-  std::stable_sort(items.begin(), items.end(), [&](const Datum& a, const Datum& b) {
+  std::stable_sort(items.begin(), items.end(), [&](const ScriptValue& a, const ScriptValue& b) {
     return reverse ? is_less(b, a) : is_less(a, b);
   });
-  return Data();
+  return ScriptValues();
 }
 
-Result remove_value(Data& items, const Data& in) {
-  Data compared = items;
+Result remove_value(ScriptValues& items, const ScriptValues& in) {
+  ScriptValues compared = items;
   compared.push_back(in[1]);
   check_comparable(compared, "searched");
-  const auto found = std::find_if(items.begin(), items.end(), [&](const Datum& item) {
+  const auto found = std::find_if(items.begin(), items.end(), [&](const ScriptValue& item) {
     return item.value().same_as(in[1].value());
   });
   SPARSEBIT_CHECK(found != items.end(), InvalidModel,
                   "a value is removed from a list that does not have it");
   items.erase(found);
-  return Data();
+  return ScriptValues();
 }
 
-Result clear(Data& items, const Data&) {
+Result clear(ScriptValues& items, const ScriptValues&) {
   items.clear();
-  return Data();
+  return ScriptValues();
 }
 
-Result reverse(Data& items, const Data&) {
+Result reverse(ScriptValues& items, const ScriptValues&) {
   std::reverse(items.begin(), items.end());
-  return Data();
+  return ScriptValues();
 }
 
-Result get_item(Data& items, const Data& in) {
-  return Data{items[position(items, in[1], items.size())]};
+Result get_item(ScriptValues& items, const ScriptValues& in) {
+  return ScriptValues{items[position(items, in[1], items.size())]};
 }
 
-Result length(Data& items, const Data&) { return Data{Value(int64_t(items.size()))}; }
-Result copy(Data& items, const Data&) { return Data{Datum::list(items)}; }
-Result slice(Data& items, const Data& in) { return Data{Datum::list(sliced(items, in))}; }
+Result length(ScriptValues& items, const ScriptValues&) {
+  return ScriptValues{Value(int64_t(items.size()))};
+}
+Result copy(ScriptValues& items, const ScriptValues&) {
+  return ScriptValues{ScriptValue::list(items)};
+}
+Result slice(ScriptValues& items, const ScriptValues& in) {
+  return ScriptValues{ScriptValue::list(sliced(items, in))};
+}
 
-Result concatenate(Data& items, const Data& in) {
-  const Data* more = in[1].items();
+Result concatenate(ScriptValues& items, const ScriptValues& in) {
+  const ScriptValues* more = in[1].items();
   if (!more) return std::nullopt;
-  Data all = items;
+  ScriptValues all = items;
   all.insert(all.end(), more->begin(), more->end());
-  return Data{Datum::list(std::move(all))};
+  return ScriptValues{ScriptValue::list(std::move(all))};
 }
 
-Result repeat(Data& items, const Data& in) {
+Result repeat(ScriptValues& items, const ScriptValues& in) {
   constexpr int64_t kMostItems = 1 << 20;
   const int64_t times = known_int(in[1], "the length of a list");
   SPARSEBIT_CHECK(items.empty() || times <= kMostItems / static_cast<int64_t>(items.size()),
                   InvalidModel, "a list of ", items.size(), " items, ", times, " times");
-  Data all;
+  ScriptValues all;
   for (int64_t i = items.empty() ? 0 : times; i > 0; --i)
     all.insert(all.end(), items.begin(), items.end());
-  return Data{Datum::list(std::move(all))};
+  return ScriptValues{ScriptValue::list(std::move(all))};
 }
 
 /// dict([("a", x), ("b", y)])
-Result dict_of_pairs(Data& items, const Data&) {
-  DictRef dict{std::make_shared<std::vector<std::pair<Datum, Datum>>>()};
-  for (const Datum& item : items) {
-    const Data* const pair = item.items();
+Result dict_of_pairs(ScriptValues& items, const ScriptValues&) {
+  DictRef dict{std::make_shared<std::vector<std::pair<ScriptValue, ScriptValue>>>()};
+  for (const ScriptValue& item : items) {
+    const ScriptValues* const pair = item.items();
     if (pair == nullptr || pair->size() != 2) return {};
     set_in_dict(dict, (*pair)[0], (*pair)[1]);
   }
-  return Data{dict};
+  return ScriptValues{dict};
 }
 
-Result repeat_in_place(Data& items, const Data& in) {
+Result repeat_in_place(ScriptValues& items, const ScriptValues& in) {
   const Result all = repeat(items, in);
   items = *all->front().items();
-  return Data{in[0]};
+  return ScriptValues{in[0]};
 }
 
 const std::map<std::string, ListRule>& list_rules() {
@@ -206,9 +212,9 @@ const std::map<std::string, ListRule>& list_rules() {
       {"mul_", repeat_in_place},
       {"dict", dict_of_pairs},
       {"add_",
-       [](Data& items, const Data& in) -> Result {
+       [](ScriptValues& items, const ScriptValues& in) -> Result {
          extend(items, in);
-         return Data{in[0]};
+         return ScriptValues{in[0]};
        }},
   };
   return all;
@@ -225,12 +231,12 @@ void check_unchanged(const jit::Node& node, const char* what) {
 }
 
 /// The operands of a sum of two lists, as lists: a node that stands for one may give a tuple.
-Data as_lists(Interpreter& interpreter, const jit::Node& node, Data in) {
+ScriptValues as_lists(Interpreter& interpreter, const jit::Node& node, ScriptValues in) {
   for (size_t i = 0; i < 2; ++i) {
     const bool list = node.inputs()[i]->type()->kind() == c10::TypeKind::ListType;
     if (!list || !in[i].is_node()) continue;
     if (auto items = interpreter.items_by_sizes(in[i]))
-      in[i] = Datum::list(std::move(*items));
+      in[i] = ScriptValue::list(std::move(*items));
     else
       in[i] = interpreter.builder().function("list", {in[i].value()});
   }
@@ -239,16 +245,17 @@ Data as_lists(Interpreter& interpreter, const jit::Node& node, Data in) {
 
 }  // namespace
 
-std::optional<Data> run_container(Interpreter& interpreter, jit::Node& node, const Data& in) {
+std::optional<ScriptValues> run_container(Interpreter& interpreter, jit::Node& node,
+                                          const ScriptValues& in) {
   if (in.empty()) {
     const bool empty_dict = node.kind() == c10::Symbol::fromQualString("aten::dict");
-    return empty_dict
-               ? Result(Data{DictRef{std::make_shared<std::vector<std::pair<Datum, Datum>>>()}})
-               : std::nullopt;
+    return empty_dict ? Result(ScriptValues{DictRef{
+                            std::make_shared<std::vector<std::pair<ScriptValue, ScriptValue>>>()}})
+                      : std::nullopt;
   }
   const std::string name = node.kind().toUnqualString();
   if (name == "add" && in.size() == 2 && in[0].is<ListRef>() && in[1].is_node()) {
-    const Data lists = as_lists(interpreter, node, in);
+    const ScriptValues lists = as_lists(interpreter, node, in);
     if (Result sum = concatenate(*lists[0].get<ListRef>().items, lists)) return sum;
     return write_operator(interpreter.builder(), node, lists);
   }

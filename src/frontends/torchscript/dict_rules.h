@@ -1,6 +1,6 @@
 #pragma once
 
-#include "frontends/torchscript/datum.h"
+#include "frontends/torchscript/script_value.h"
 
 #include <map>
 #include <optional>
@@ -10,12 +10,12 @@ namespace sparsebit::frontends::torchscript {
 
 /// What an operator does to a dict, its first input: its results, or nothing when libtorch can
 /// tell.
-using DictRule = std::optional<Data> (*)(DictRef& dict, const Data& in);
+using DictRule = std::optional<ScriptValues> (*)(DictRef& dict, const ScriptValues& in);
 
 /// By the operators' names without namespace.
 const std::map<std::string, DictRule>& dict_rules();
 
 /// `dict[key] = value`. Throws DataDependent when the key is not known.
-void set_in_dict(DictRef& dict, const Datum& key, const Datum& value);
+void set_in_dict(DictRef& dict, const ScriptValue& key, const ScriptValue& value);
 
 }  // namespace sparsebit::frontends::torchscript

@@ -26,9 +26,9 @@ class Leaves : public ModuleCalls {
   Leaves(SourceModel& source, const std::vector<std::string>& skip)
       : source_(source), skip_(skip), matched_(skip.size()) {}
 
-  std::optional<Datum> call_leaf(Interpreter& interpreter, const torch::jit::Module& module,
-                                 const std::string& path, const std::string& method,
-                                 const Data& args) override;
+  std::optional<ScriptValue> call_leaf(Interpreter& interpreter, const torch::jit::Module& module,
+                                       const std::string& path, const std::string& method,
+                                       const ScriptValues& args) override;
 
   std::vector<std::string> unmatched_patterns() const {
     std::vector<std::string> result;
@@ -40,10 +40,11 @@ class Leaves : public ModuleCalls {
 
  private:
   bool is_skipped(const std::string& path);
-  Datum call_opaque(GraphBuilder& builder, const torch::jit::Module& module,
-                    const std::string& path, const std::string& method, const Data& args);
-  Datum call_module(GraphBuilder& builder, const std::string& path, const fx::Module& leaf,
-                    const Data& args);
+  ScriptValue call_opaque(GraphBuilder& builder, const torch::jit::Module& module,
+                          const std::string& path, const std::string& method,
+                          const ScriptValues& args);
+  ScriptValue call_module(GraphBuilder& builder, const std::string& path, const fx::Module& leaf,
+                          const ScriptValues& args);
 
   SourceModel& source_;
   std::vector<std::string> skip_;
@@ -62,9 +63,10 @@ bool Leaves::is_skipped(const std::string& path) {
   return skipped;
 }
 
-std::optional<Datum> Leaves::call_leaf(Interpreter& interpreter, const torch::jit::Module& module,
-                                       const std::string& path, const std::string& method,
-                                       const Data& args) {
+std::optional<ScriptValue> Leaves::call_leaf(Interpreter& interpreter,
+                                             const torch::jit::Module& module,
+                                             const std::string& path, const std::string& method,
+                                             const ScriptValues& args) {
   GraphBuilder& builder = interpreter.builder();
   // A method that a module calls on itself is a part of it.
   if (path == builder.scope) return std::nullopt;
@@ -95,8 +97,9 @@ std::optional<Datum> Leaves::call_leaf(Interpreter& interpreter, const torch::ji
   return std::nullopt;
 }
 
-Datum Leaves::call_opaque(GraphBuilder& builder, const torch::jit::Module& module,
-                          const std::string& path, const std::string& method, const Data& args) {
+ScriptValue Leaves::call_opaque(GraphBuilder& builder, const torch::jit::Module& module,
+                                const std::string& path, const std::string& method,
+                                const ScriptValues& args) {
   auto known = std::dynamic_pointer_cast<OpaqueModule>(source_.root().find_module(path));
   if (!known) {
     known = std::make_shared<OpaqueModule>(module, method, *source_.root().find(path));
@@ -106,15 +109,15 @@ Datum Leaves::call_opaque(GraphBuilder& builder, const torch::jit::Module& modul
                   "' cannot be skipped: both its '", known->method(), "' and its '", method,
                   "' are called");
   std::vector<Value> values;
-  for (const Datum& arg : args) values.push_back(builder.argument(arg));
+  for (const ScriptValue& arg : args) values.push_back(builder.argument(arg));
   return builder.module(path, std::move(values));
 }
 
 /// Trailing arguments that are the defaults anyway are left out, as a person would write it.
-Datum Leaves::call_module(GraphBuilder& builder, const std::string& path, const fx::Module& leaf,
-                          const Data& args) {
+ScriptValue Leaves::call_module(GraphBuilder& builder, const std::string& path,
+                                const fx::Module& leaf, const ScriptValues& args) {
   std::vector<Value> values;
-  for (const Datum& arg : args) values.push_back(builder.argument(arg));
+  for (const ScriptValue& arg : args) values.push_back(builder.argument(arg));
   const std::vector<fx::Parameter>& parameters = leaf.forward_schema().parameters();
   const bool weights = values.size() > 4 && values[4].is_bool() && !values[4].get<bool>();
   while (!values.empty() && values.size() <= parameters.size()) {
@@ -125,18 +128,18 @@ Datum Leaves::call_module(GraphBuilder& builder, const std::string& path, const 
   const Value result = builder.module(path, std::move(values));
   // Without weights, attention gives None for them, which code may ask for.
   if (leaf.type() == "torch.nn.MultiheadAttention" && weights)
-    return Datum::tuple({builder.getitem(result, 0), Datum()});
+    return ScriptValue::tuple({builder.getitem(result, 0), ScriptValue()});
   return result;
 }
 
 /// A placeholder, or one for each tensor of a tuple.
-Datum make_input(const c10::TypePtr& type, const std::string& name,
-                 const std::optional<Value>& standard, GraphBuilder& builder) {
+ScriptValue make_input(const c10::TypePtr& type, const std::string& name,
+                       const std::optional<Value>& standard, GraphBuilder& builder) {
   if (const auto tuple = type->cast<c10::TupleType>(); tuple && !standard) {
-    Data items;
+    ScriptValues items;
     for (const c10::TypePtr& item : tuple->elements())
       items.push_back(make_input(item, c10::str(name, "_", items.size()), {}, builder));
-    return Datum::tuple(std::move(items));
+    return ScriptValue::tuple(std::move(items));
   }
   const bool is_container =
       type->kind() == c10::TypeKind::ListType || type->kind() == c10::TypeKind::DictType;
@@ -149,10 +152,10 @@ Datum make_input(const c10::TypePtr& type, const std::string& name,
 }
 
 /// Placeholders for the model's inputs; those that are fixed have their default instead.
-Data make_inputs(const torch::jit::Module& model, GraphBuilder& builder,
-                 const std::set<std::string>& fixed, const std::vector<std::string>& given,
-                 std::vector<const fx::Node*>& fixable) {
-  Data inputs = {ObjectRef{model._ivalue()}};
+ScriptValues make_inputs(const torch::jit::Module& model, GraphBuilder& builder,
+                         const std::set<std::string>& fixed, const std::vector<std::string>& given,
+                         std::vector<const fx::Node*>& fixable) {
+  ScriptValues inputs = {ObjectRef{model._ivalue()}};
   const std::vector<c10::Argument>& arguments =
       model.get_method("forward").function().getSchema().arguments();
   for (size_t i = 1; i < arguments.size(); ++i) {
@@ -211,10 +214,10 @@ TorchScriptModel build(const torch::jit::Module& model, const TorchScriptOptions
   ExampleSizes sizes(builder.graph(), source.root(), tensor_shapes(model, options));
   Interpreter interpreter(builder, leaves);
   interpreter.sizes = &sizes;
-  Data inputs =
+  ScriptValues inputs =
       make_inputs(model, builder, fixed, options.given_inputs, interpreter.fixable_inputs);
   torch::jit::Function& forward = model.get_method("forward").function();
-  const Datum result = interpreter.run_function(forward, std::move(inputs));
+  const ScriptValue result = interpreter.run_function(forward, std::move(inputs));
   const c10::TypePtr type = forward.getSchema().returns().at(0).type();
   std::vector<std::string> names = output_names(result, type, builder.graph());
   builder.graph().output(builder.argument(result));

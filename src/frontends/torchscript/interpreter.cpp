@@ -45,11 +45,11 @@ std::string one_line(const Error& error) {
 }
 
 /// Characters of texts and numbers that may say how many more there will be.
-int64_t text_cost(const Data& in) {
+int64_t text_cost(const ScriptValues& in) {
   int64_t characters = 0, largest = 0;
   bool has_text = false;
-  for (const Datum& datum : in) {
-    if (const Data* items = datum.items()) {
+  for (const ScriptValue& datum : in) {
+    if (const ScriptValues* items = datum.items()) {
       const int64_t inside = text_cost(*items);
       has_text |= inside > 0;
       characters += inside + static_cast<int64_t>(items->size());
@@ -65,7 +65,7 @@ int64_t text_cost(const Data& in) {
 }
 
 /// Python's functions on texts make long ones of short ones: ljust, replace, join.
-void check_text(const Data& in) {
+void check_text(const ScriptValues& in) {
   constexpr int64_t kMost = 1 << 13;
   SPARSEBIT_CHECK(text_cost(in) <= kMost, Unsupported, "a text is computed of more than ", kMost,
                   " characters");
@@ -85,7 +85,8 @@ std::string advice_for(const std::string& path, bool shapes_would_help) {
 
 }  // namespace
 
-Datum Interpreter::run_function(jit::Function& function, Data args, const std::string* owner) {
+ScriptValue Interpreter::run_function(jit::Function& function, ScriptValues args,
+                                      const std::string* owner) {
   SPARSEBIT_CHECK(depth_ < kDeepestCall, Unsupported, "functions call each other ", kDeepestCall,
                   " deep");
   SPARSEBIT_CHECK(function.isGraphFunction(), Unsupported, "function '", function.name(),
@@ -98,13 +99,13 @@ Datum Interpreter::run_function(jit::Function& function, Data args, const std::s
   std::string outer = builder_.scope;
   if (owner) builder_.scope = *owner;
   ++depth_;
-  Data results = run_block(*graph->block(), env);
+  ScriptValues results = run_block(*graph->block(), env);
   --depth_;
   builder_.scope = std::move(outer);
-  return results.size() == 1 ? results[0] : Datum::tuple(std::move(results));
+  return results.size() == 1 ? results[0] : ScriptValue::tuple(std::move(results));
 }
 
-Data Interpreter::run_block(jit::Block& block, Env& env) {
+ScriptValues Interpreter::run_block(jit::Block& block, Env& env) {
   SPARSEBIT_CHECK(block_depth_ < kDeepestBlock, Unsupported, "ifs and loops are nested ",
                   kDeepestBlock, " deep");
   ++block_depth_;
@@ -120,7 +121,7 @@ Data Interpreter::run_block(jit::Block& block, Env& env) {
     }
   }
   --block_depth_;
-  Data results;
+  ScriptValues results;
   for (const jit::Value* value : block.outputs()) results.push_back(env[value]);
   return results;
 }
@@ -141,12 +142,12 @@ void Interpreter::run_node(jit::Node& node, Env& env) {
   builder_.source().budget().spend(1);
   if (node.kind() == c10::prim::If) return run_if(node, env);
   if (node.kind() == c10::prim::Loop) return run_loop(node, env);
-  Data in;
+  ScriptValues in;
   for (const jit::Value* input : node.inputs()) {
     in.push_back(env[input]);
     builder_.source().budget().spend_on(in.back());
   }
-  Data out;
+  ScriptValues out;
   if (node.kind() == c10::prim::CallMethod) {
     out = {call_method(node, in)};
   } else if (node.kind() == c10::prim::CallFunction) {
@@ -167,7 +168,7 @@ void Interpreter::run_node(jit::Node& node, Env& env) {
   }
 }
 
-std::optional<Data> Interpreter::run_builtin(jit::Node& node, const Data& in) {
+std::optional<ScriptValues> Interpreter::run_builtin(jit::Node& node, const ScriptValues& in) {
   if (is_foreign(node)) return std::nullopt;
   if (auto answer = answer_question(*this, node, in)) return answer;
   if (auto done = run_prim(*this, node, in)) return done;
@@ -177,9 +178,10 @@ std::optional<Data> Interpreter::run_builtin(jit::Node& node, const Data& in) {
 
 /// Lets libtorch compute what is known. Tensors are left to the graph: a new tensor per run is not
 /// the same as one that all runs share.
-std::optional<Data> Interpreter::evaluate(jit::Node& node, const Data& given) {
-  const Data in = on_cpu(node, given);
-  const bool known = std::all_of(in.begin(), in.end(), [](const Datum& d) { return d.is_known(); });
+std::optional<ScriptValues> Interpreter::evaluate(jit::Node& node, const ScriptValues& given) {
+  const ScriptValues in = on_cpu(node, given);
+  const bool known =
+      std::all_of(in.begin(), in.end(), [](const ScriptValue& d) { return d.is_known(); });
   if (!known || node.outputs().empty() || !node.maybeSchema()) return std::nullopt;
   for (const jit::Value* output : node.outputs()) {
     if (output->type()->isSubtypeOf(*c10::TensorType::get())) return std::nullopt;
@@ -202,19 +204,19 @@ std::optional<Data> Interpreter::evaluate(jit::Node& node, const Data& given) {
   check_text(in);
   if (node.schema().is_vararg()) stack.push_back(static_cast<int64_t>(in.size()));
   node.getOperation()(stack);
-  Data out;
+  ScriptValues out;
   for (const c10::IValue& value : stack) out.push_back(from_ivalue(value));
   return out;
 }
 
-std::optional<bool> Interpreter::known_condition(const Datum& datum) const {
+std::optional<bool> Interpreter::known_condition(const ScriptValue& datum) const {
   if (!datum.is_known() || !datum.is_value()) return std::nullopt;
   const Value& value = datum.value();
   if (value.is_tensor() && builder_.source().owns(value.tensor())) return std::nullopt;
   return value.to_bool();
 }
 
-Datum Interpreter::settled(const Datum& datum) {
+ScriptValue Interpreter::settled(const ScriptValue& datum) {
   if (!sizes || !datum.is_node()) return datum;
   const std::optional<Value> value = sizes->value_of(datum.value().node());
   if (!value) return datum;
@@ -222,16 +224,16 @@ Datum Interpreter::settled(const Datum& datum) {
   return *value;
 }
 
-std::optional<Data> Interpreter::items_by_sizes(const Datum& datum) {
+std::optional<ScriptValues> Interpreter::items_by_sizes(const ScriptValue& datum) {
   const auto length = sizes ? sizes->length_of(datum.value().node()) : std::nullopt;
   if (!length) return std::nullopt;
   ++size_decisions;
-  Data items;
+  ScriptValues items;
   for (int64_t i = 0; i < *length; ++i) items.push_back(builder_.getitem(datum.value(), i));
   return items;
 }
 
-void Interpreter::fail_unknown(const Datum& datum, const char* what) {
+void Interpreter::fail_unknown(const ScriptValue& datum, const char* what) {
   const bool by_sizes = datum.is_node() && looks_decided_by_sizes(datum.value().node());
   const bool given = sizes && sizes->has_shapes();
   shapes_would_help_ = by_sizes && !given;
@@ -241,7 +243,7 @@ void Interpreter::fail_unknown(const Datum& datum, const char* what) {
   throw Error(ErrorKind::DataDependent, c10::str(what, reason));
 }
 
-bool Interpreter::condition(const Datum& datum, const char* what) {
+bool Interpreter::condition(const ScriptValue& datum, const char* what) {
   if (const auto known = known_condition(settled(datum))) return *known;
   if (datum.is_node()) {
     const auto found =
@@ -252,7 +254,7 @@ bool Interpreter::condition(const Datum& datum, const char* what) {
 }
 
 void Interpreter::run_if(jit::Node& node, Env& env) {
-  const Datum& decision = env[node.inputs()[0]];
+  const ScriptValue& decision = env[node.inputs()[0]];
   jit::Block* yes = node.blocks()[0];
   jit::Block* no = node.blocks()[1];
   jit::Block* taken = nullptr;
@@ -261,31 +263,31 @@ void Interpreter::run_if(jit::Node& node, Env& env) {
     taken = only_raises(*yes) ? no : yes;
   else
     taken = condition(decision, "an if") ? yes : no;
-  Data out = run_block(*taken, env);
+  ScriptValues out = run_block(*taken, env);
   for (size_t i = 0; i < out.size(); ++i) env[node.outputs()[i]] = std::move(out[i]);
 }
 
 void Interpreter::run_loop(jit::Node& node, Env& env) {
-  const Datum count = settled(env[node.inputs()[0]]);
+  const ScriptValue count = settled(env[node.inputs()[0]]);
   if (!count.is_known() || !count.is_value()) fail_unknown(count, "the number of turns of a loop");
   const int64_t most = count.value().to_int();
   bool more = condition(env[node.inputs()[1]], "a loop");
   jit::Block& body = *node.blocks()[0];
-  Data carried;
+  ScriptValues carried;
   for (size_t i = 2; i < node.inputs().size(); ++i) carried.push_back(env[node.inputs()[i]]);
   for (int64_t turn = 0; more && turn < most; ++turn) {
     SPARSEBIT_CHECK(turn < kMostIterations, Unsupported, "a loop runs more than ", kMostIterations,
                     " times");
     env[body.inputs()[0]] = Value(turn);
     for (size_t i = 0; i < carried.size(); ++i) env[body.inputs()[i + 1]] = carried[i];
-    Data out = run_block(body, env);
+    ScriptValues out = run_block(body, env);
     more = condition(out[0], "a loop");
     carried.assign(out.begin() + 1, out.end());
   }
   for (size_t i = 0; i < carried.size(); ++i) env[node.outputs()[i]] = carried[i];
 }
 
-Datum Interpreter::call_method(jit::Node& node, const Data& in) {
+ScriptValue Interpreter::call_method(jit::Node& node, const ScriptValues& in) {
   const std::string& name = node.s(c10::attr::name);
   SPARSEBIT_CHECK(!in.empty() && in[0].is<ObjectRef>(), Unsupported, "method '", name,
                   "' is called on a value that is known only when the model runs");
@@ -295,14 +297,14 @@ Datum Interpreter::call_method(jit::Node& node, const Data& in) {
                   name, "'");
   const std::string* path = builder_.source().path_of(object);
   if (path) {
-    const Data args(in.begin() + 1, in.end());
+    const ScriptValues args(in.begin() + 1, in.end());
     if (auto result = calls_.call_leaf(*this, jit::Module(object), *path, name, args))
       return *result;
   }
   return run_function(*function, in, path);
 }
 
-Datum Interpreter::call_function(Data in) {
+ScriptValue Interpreter::call_function(ScriptValues in) {
   SPARSEBIT_CHECK(!in.empty() && in[0].is<jit::Function*>(), Unsupported,
                   "a function is called that is known only when the model runs");
   jit::Function* function = in[0].get<jit::Function*>();

@@ -19,9 +19,10 @@ class ModuleCalls {
  public:
   virtual ~ModuleCalls() = default;
   /// The result when the module is a leaf that was called; nothing when it is to be entered.
-  virtual std::optional<Datum> call_leaf(Interpreter& interpreter, const torch::jit::Module& module,
-                                         const std::string& path, const std::string& method,
-                                         const Data& args) = 0;
+  virtual std::optional<ScriptValue> call_leaf(Interpreter& interpreter,
+                                               const torch::jit::Module& module,
+                                               const std::string& path, const std::string& method,
+                                               const ScriptValues& args) = 0;
 };
 
 /// Thrown when an input with a default decides what the model does, so that it has to be fixed.
@@ -36,12 +37,13 @@ class Interpreter {
   Interpreter(GraphBuilder& builder, ModuleCalls& calls) : builder_(builder), calls_(calls) {}
 
   /// @param owner  path of the module whose method it is; the current one for a plain function.
-  Datum run_function(torch::jit::Function& function, Data args, const std::string* owner = nullptr);
+  ScriptValue run_function(torch::jit::Function& function, ScriptValues args,
+                           const std::string* owner = nullptr);
 
   GraphBuilder& builder() { return builder_; }
 
   /// The items of a node that stands for a list; nothing when sizes do not tell how many there are.
-  std::optional<Data> items_by_sizes(const Datum& datum);
+  std::optional<ScriptValues> items_by_sizes(const ScriptValue& datum);
 
   /// Names of placeholders that may still be fixed at their default.
   std::vector<const fx::Node*> fixable_inputs;
@@ -53,22 +55,22 @@ class Interpreter {
   int64_t size_decisions = 0;
 
  private:
-  using Env = std::unordered_map<const torch::jit::Value*, Datum>;
+  using Env = std::unordered_map<const torch::jit::Value*, ScriptValue>;
 
-  Data run_block(torch::jit::Block& block, Env& env);
+  ScriptValues run_block(torch::jit::Block& block, Env& env);
   void run_node(torch::jit::Node& node, Env& env);
   void run_if(torch::jit::Node& node, Env& env);
   void run_loop(torch::jit::Node& node, Env& env);
-  Datum call_method(torch::jit::Node& node, const Data& in);
-  Datum call_function(Data in);
-  std::optional<Data> run_builtin(torch::jit::Node& node, const Data& in);
-  std::optional<Data> evaluate(torch::jit::Node& node, const Data& given);
-  bool condition(const Datum& datum, const char* what);
+  ScriptValue call_method(torch::jit::Node& node, const ScriptValues& in);
+  ScriptValue call_function(ScriptValues in);
+  std::optional<ScriptValues> run_builtin(torch::jit::Node& node, const ScriptValues& in);
+  std::optional<ScriptValues> evaluate(torch::jit::Node& node, const ScriptValues& given);
+  bool condition(const ScriptValue& datum, const char* what);
   /// The datum, or its value when that follows from the inputs' sizes.
-  Datum settled(const Datum& datum);
-  [[noreturn]] void fail_unknown(const Datum& datum, const char* what);
+  ScriptValue settled(const ScriptValue& datum);
+  [[noreturn]] void fail_unknown(const ScriptValue& datum, const char* what);
   /// The value of a condition, or nothing when it is not known.
-  std::optional<bool> known_condition(const Datum& datum) const;
+  std::optional<bool> known_condition(const ScriptValue& datum) const;
   [[noreturn]] void rethrow_located(const torch::jit::Node& node, const Error& error);
 
   GraphBuilder& builder_;
@@ -79,23 +81,27 @@ class Interpreter {
   int block_depth_ = 0;             // of blocks, over all calls
 };
 
-/// The answer when it follows from how the model is read, not from its inputs. questions.cpp.
-std::optional<Data> answer_question(Interpreter& interpreter, const torch::jit::Node& node,
-                                    const Data& in);
+/// The answer when it follows from how the model is read, not from its inputs.
+/// environment_queries.cpp.
+std::optional<ScriptValues> answer_question(Interpreter& interpreter, const torch::jit::Node& node,
+                                            const ScriptValues& in);
 /// The node's inputs, where a device that is known only when the model runs is the CPU.
-Data on_cpu(const torch::jit::Node& node, Data in);
+ScriptValues on_cpu(const torch::jit::Node& node, ScriptValues in);
 /// Values of the `prim` namespace and questions about values; nothing when the node is something
 /// else or needs the model to run. prim.cpp.
-std::optional<Data> run_prim(Interpreter& interpreter, torch::jit::Node& node, const Data& in);
+std::optional<ScriptValues> run_prim(Interpreter& interpreter, torch::jit::Node& node,
+                                     const ScriptValues& in);
 /// Lists and dicts that contain nodes, and what changes a list or dict. containers.cpp.
-std::optional<Data> run_container(Interpreter& interpreter, torch::jit::Node& node, const Data& in);
+std::optional<ScriptValues> run_container(Interpreter& interpreter, torch::jit::Node& node,
+                                          const ScriptValues& in);
 /// Whether it is an operator of another library, whose name says nothing about what it does.
 bool is_foreign(const torch::jit::Node& node);
 /// Everything else, as a node of the graph. aten.cpp.
-Data write_operator(GraphBuilder& builder, torch::jit::Node& node, const Data& in);
+ScriptValues write_operator(GraphBuilder& builder, torch::jit::Node& node, const ScriptValues& in);
 /// A function of torch.nn.functional or torchvision that the operator table has; nothing when it
 /// is to be entered.
-std::optional<Datum> write_function(GraphBuilder& builder, const torch::jit::Function& function,
-                                    const Data& in);
+std::optional<ScriptValue> write_function(GraphBuilder& builder,
+                                          const torch::jit::Function& function,
+                                          const ScriptValues& in);
 
 }  // namespace sparsebit::frontends::torchscript

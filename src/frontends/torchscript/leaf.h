@@ -44,7 +44,7 @@ struct TracedLeaf {
 /// when that code is not a plain call of the operator of the class; it is then entered.
 std::optional<TracedLeaf> leaf_from_graph(const fx::Spelling& spelling,
                                           const torch::jit::Module& module,
-                                          torch::jit::Function& method, const Data& args,
+                                          torch::jit::Function& method, const ScriptValues& args,
                                           SourceModel& source);
 
 /// The same for torch.nn.MultiheadAttention.
@@ -55,7 +55,7 @@ std::optional<TracedLeaf> attention_from_code(const fx::Spelling& spelling,
                                               TracedLeaf leaf);
 
 /// What `leaf` gives for a call, written into the graph.
-Datum call_traced(GraphBuilder& builder, const TracedLeaf& leaf, const std::string& path,
-                  const Data& args);
+ScriptValue call_traced(GraphBuilder& builder, const TracedLeaf& leaf, const std::string& path,
+                        const ScriptValues& args);
 
 }  // namespace sparsebit::frontends::torchscript

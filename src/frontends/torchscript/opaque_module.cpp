@@ -1,7 +1,7 @@
 #include "frontends/torchscript/opaque_module.h"
 
 #include "frontends/torchscript/archive.h"
-#include "frontends/torchscript/datum.h"
+#include "frontends/torchscript/script_value.h"
 #include "sparsebit/core/error.h"
 
 namespace sparsebit::frontends::torchscript {

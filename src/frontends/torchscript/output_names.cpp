@@ -31,8 +31,8 @@ class ResultNames {
   }
 
   /// @param prefix  empty for the result as a whole.
-  void add(const Datum& datum, const c10::TypePtr& type, const std::string& prefix) {
-    if (const Data* items = datum.items()) {
+  void add(const ScriptValue& datum, const c10::TypePtr& type, const std::string& prefix) {
+    if (const ScriptValues* items = datum.items()) {
       for (size_t i = 0; i < items->size(); ++i)
         add((*items)[i], item_type(type, i), numbered(prefix, i));
     } else if (datum.is<DictRef>()) {
@@ -86,7 +86,7 @@ class ResultNames {
 
 }  // namespace
 
-std::vector<std::string> output_names(const Datum& result, const c10::TypePtr& type,
+std::vector<std::string> output_names(const ScriptValue& result, const c10::TypePtr& type,
                                       const fx::Graph& graph) {
   ResultNames names(graph);
   names.add(result, type, "");

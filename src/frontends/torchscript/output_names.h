@@ -1,6 +1,6 @@
 #pragma once
 
-#include "frontends/torchscript/datum.h"
+#include "frontends/torchscript/script_value.h"
 #include "sparsebit/fx/graph.h"
 
 #include <string>
@@ -15,7 +15,7 @@ namespace sparsebit::frontends::torchscript {
 /// Empty when only running the model tells how many results there are.
 ///
 /// @param type  the static type of `result`; tells what is inside a node.
-std::vector<std::string> output_names(const Datum& result, const c10::TypePtr& type,
+std::vector<std::string> output_names(const ScriptValue& result, const c10::TypePtr& type,
                                       const fx::Graph& graph);
 
 }  // namespace sparsebit::frontends::torchscript

@@ -15,97 +15,106 @@ namespace {
 using fx::Value;
 namespace jit = torch::jit;
 
-using Result = std::optional<Data>;
-using Rule = Result (*)(Interpreter&, jit::Node&, const Data&);
+using Result = std::optional<ScriptValues>;
+using Rule = Result (*)(Interpreter&, jit::Node&, const ScriptValues&);
 
-Result constant(Interpreter&, jit::Node& node, const Data&) {
+Result constant(Interpreter&, jit::Node& node, const ScriptValues&) {
   const auto type = node.output()->type();
-  if (const auto function = type->cast<c10::FunctionType>()) return Data{function->function()};
+  if (const auto function = type->cast<c10::FunctionType>())
+    return ScriptValues{function->function()};
   const auto value = jit::toIValue(node.output());
   SPARSEBIT_CHECK(value, Unsupported, "a constant of type ", type->str(), " is not supported");
   if (value->isTensor()) {
     const std::string problem = tensor_problem(value->toTensor());
     SPARSEBIT_CHECK(problem.empty(), InvalidModel, "a constant tensor ", problem);
   }
-  return Data{from_ivalue(*value)};
+  return ScriptValues{from_ivalue(*value)};
 }
 
-Result get_attribute(Interpreter& interpreter, jit::Node& node, const Data& in) {
+Result get_attribute(Interpreter& interpreter, jit::Node& node, const ScriptValues& in) {
   const std::string& name = node.s(c10::attr::name);
   SPARSEBIT_CHECK(in[0].is<ObjectRef>(), Unsupported, "attribute '", name,
                   "' is read from a value that is known only when the model runs");
   const c10::IValue value = in[0].get<ObjectRef>().object->getAttr(name);
   if (value.isTensor())
-    return Data{Value(interpreter.builder().source().canonical(value.toTensor()))};
-  return Data{from_ivalue(value)};
+    return ScriptValues{Value(interpreter.builder().source().canonical(value.toTensor()))};
+  return ScriptValues{from_ivalue(value)};
 }
 
-Result set_attribute(Interpreter&, jit::Node& node, const Data&) {
+Result set_attribute(Interpreter&, jit::Node& node, const ScriptValues&) {
   throw Error(ErrorKind::Unsupported, "the model assigns its attribute '" +
                                           node.s(c10::attr::name) +
                                           "' while it runs; a graph has no attributes that change");
 }
 
-Result list(Interpreter&, jit::Node&, const Data& in) { return Data{Datum::list(in)}; }
-Result tuple(Interpreter&, jit::Node&, const Data& in) { return Data{Datum::tuple(in)}; }
+Result list(Interpreter&, jit::Node&, const ScriptValues& in) {
+  return ScriptValues{ScriptValue::list(in)};
+}
+Result tuple(Interpreter&, jit::Node&, const ScriptValues& in) {
+  return ScriptValues{ScriptValue::tuple(in)};
+}
 
-Result dict(Interpreter&, jit::Node&, const Data& in) {
-  DictRef result{std::make_shared<std::vector<std::pair<Datum, Datum>>>()};
+Result dict(Interpreter&, jit::Node&, const ScriptValues& in) {
+  DictRef result{std::make_shared<std::vector<std::pair<ScriptValue, ScriptValue>>>()};
   for (size_t i = 0; i + 1 < in.size(); i += 2) result.items->emplace_back(in[i], in[i + 1]);
-  return Data{result};
+  return ScriptValues{result};
 }
 
 /// Of a list or tuple; only the parts that are used are read from one that is a node.
-Result unpack(Interpreter& interpreter, jit::Node& node, const Data& in) {
-  if (const Data* items = in[0].items()) {
+Result unpack(Interpreter& interpreter, jit::Node& node, const ScriptValues& in) {
+  if (const ScriptValues* items = in[0].items()) {
     SPARSEBIT_CHECK(items->size() == node.outputs().size(), InvalidModel, "cannot unpack ",
                     items->size(), " values into ", node.outputs().size());
     return *items;
   }
   SPARSEBIT_CHECK(in[0].is_node(), Unsupported, "cannot unpack this value");
-  Data out;
+  ScriptValues out;
   for (size_t i = 0; i < node.outputs().size(); ++i) {
     const bool used = node.outputs()[i]->hasUses();
-    out.push_back(used ? Datum(interpreter.builder().getitem(in[0].value(), int64_t(i))) : Datum());
+    out.push_back(used ? ScriptValue(interpreter.builder().getitem(in[0].value(), int64_t(i)))
+                       : ScriptValue());
   }
   return out;
 }
 
-Result tuple_index(Interpreter& interpreter, jit::Node&, const Data& in) {
+Result tuple_index(Interpreter& interpreter, jit::Node&, const ScriptValues& in) {
   SPARSEBIT_CHECK(in[1].is_known(), DataDependent, "an index of a tuple depends on data");
   int64_t index = in[1].value().to_int();
-  const Data* items = in[0].items();
-  if (!items) return Data{interpreter.builder().getitem(in[0].value(), index)};
+  const ScriptValues* items = in[0].items();
+  if (!items) return ScriptValues{interpreter.builder().getitem(in[0].value(), index)};
   if (index < 0) index += static_cast<int64_t>(items->size());
   SPARSEBIT_CHECK(index >= 0 && index < static_cast<int64_t>(items->size()), InvalidModel,
                   "a tuple of ", items->size(), " has no item ", index);
-  return Data{(*items)[index]};
+  return ScriptValues{(*items)[index]};
 }
 
-Result tuple_slice(Interpreter&, jit::Node& node, const Data& in) {
-  const Data* items = in[0].items();
+Result tuple_slice(Interpreter&, jit::Node& node, const ScriptValues& in) {
+  const ScriptValues* items = in[0].items();
   SPARSEBIT_CHECK(items, Unsupported, "a tuple that is not known is sliced");
   const int64_t size = items->size();
   const int64_t begin = std::clamp<int64_t>(node.i(c10::attr::beg), 0, size);
   const int64_t end = std::clamp<int64_t>(node.i(c10::attr::end), begin, size);
-  return Data{Datum::tuple(Data(items->begin() + begin, items->begin() + end))};
+  return ScriptValues{
+      ScriptValue::tuple(ScriptValues(items->begin() + begin, items->begin() + end))};
 }
 
-Result same(Interpreter&, jit::Node&, const Data& in) { return Data{in[0]}; }
-Result nothing(Interpreter&, jit::Node& node, const Data&) { return Data(node.outputs().size()); }
+Result same(Interpreter&, jit::Node&, const ScriptValues& in) { return ScriptValues{in[0]}; }
+Result nothing(Interpreter&, jit::Node& node, const ScriptValues&) {
+  return ScriptValues(node.outputs().size());
+}
 
-Result unwrap(Interpreter&, jit::Node&, const Data& in) {
+Result unwrap(Interpreter&, jit::Node&, const ScriptValues& in) {
   SPARSEBIT_CHECK(!in[0].is_none(), InvalidModel, "a value is None where one is needed");
-  return Data{in[0]};
+  return ScriptValues{in[0]};
 }
 
-Result raise(Interpreter&, jit::Node&, const Data& in) {
+Result raise(Interpreter&, jit::Node&, const ScriptValues& in) {
   const bool text = !in.empty() && in[0].is_value() && in[0].value().is_string();
   throw Error(ErrorKind::InvalidModel,
               "the model raises an exception" + (text ? ": " + in[0].value().string() : ""));
 }
 
-Result is_instance(Interpreter&, jit::Node& node, const Data& in) {
+Result is_instance(Interpreter&, jit::Node& node, const ScriptValues& in) {
   c10::TypePtr type = node.input()->type();
   if (in[0].is_known() && !in[0].is_tensor())
     type = to_ivalue(in[0], type).type();
@@ -117,38 +126,38 @@ Result is_instance(Interpreter&, jit::Node& node, const Data& in) {
       type->kind() != c10::TypeKind::AnyType && type->kind() != c10::TypeKind::UnionType,
       DataDependent, "isinstance() asks about a value that is known only when the model runs");
   for (const c10::TypePtr& candidate : node.tys(c10::attr::types)) {
-    if (type->isSubtypeOf(*candidate)) return Data{Value(true)};
+    if (type->isSubtypeOf(*candidate)) return ScriptValues{Value(true)};
   }
-  return Data{Value(false)};
+  return ScriptValues{Value(false)};
 }
 
 /// `x is None` and `x is not None`.
-Result is_none(Interpreter& interpreter, jit::Node& node, const Data& in) {
+Result is_none(Interpreter& interpreter, jit::Node& node, const ScriptValues& in) {
   if (!in[0].is_none() && !in[1].is_none()) return std::nullopt;
-  const Datum& asked = in[1].is_none() ? in[0] : in[1];
+  const ScriptValue& asked = in[1].is_none() ? in[0] : in[1];
   if (asked.is_node()) {
     for (const fx::Node* input : interpreter.fixable_inputs) {
       if (input == &asked.value().node()) throw InputDecides{input->target()};
     }
   }
   const bool expected = node.kind() == c10::aten::__is__;
-  return Data{Value(asked.is_none() == expected)};
+  return ScriptValues{Value(asked.is_none() == expected)};
 }
 
-Result box(Interpreter&, jit::Node&, const Data& in) {
+Result box(Interpreter&, jit::Node&, const ScriptValues& in) {
   if (!in[0].is_value()) return std::nullopt;
   const Value& number = in[0].value();
   if (!number.is_node() && !number.is_int()) return std::nullopt;
-  return Data{Boxed{number, number.is_node() || number.get<int64_t>() >= 0}};
+  return ScriptValues{Boxed{number, number.is_node() || number.get<int64_t>() >= 0}};
 }
 
-Result unbox(Interpreter&, jit::Node&, const Data& in) {
+Result unbox(Interpreter&, jit::Node&, const ScriptValues& in) {
   if (!in[0].is<Boxed>()) return std::nullopt;
-  return Data{in[0].get<Boxed>().number};
+  return ScriptValues{in[0].get<Boxed>().number};
 }
 
 /// How many turns range(start, stop, step) makes.
-Result range_length(Interpreter& interpreter, jit::Node&, const Data& in) {
+Result range_length(Interpreter& interpreter, jit::Node&, const ScriptValues& in) {
   const bool numbers = in[0].is_value() && in[1].is_value() && in[2].is_value();
   if (!numbers || (in[0].is_known() && in[1].is_known())) return std::nullopt;
   if (!in[2].value().is_int() || in[2].value().to_int() < 1) return std::nullopt;
@@ -159,16 +168,16 @@ Result range_length(Interpreter& interpreter, jit::Node&, const Data& in) {
     count = builder.function("operator.add", {count, step - 1});
     count = builder.function("operator.floordiv", {count, step});
   }
-  return Data{builder.function("max", {count, 0})};
+  return ScriptValues{builder.function("max", {count, 0})};
 }
 
 /// The number that such a loop is at: start + turn * step.
-Result range_item(Interpreter& interpreter, jit::Node&, const Data& in) {
+Result range_item(Interpreter& interpreter, jit::Node&, const ScriptValues& in) {
   const bool numbers = in[0].is_value() && in[1].is_value() && in[2].is_value();
   if (!numbers || (in[0].is_known() && in[1].is_known() && in[2].is_known())) return std::nullopt;
   GraphBuilder& builder = interpreter.builder();
   const Value way = builder.function("operator.mul", {in[0].value(), in[2].value()});
-  return Data{builder.function("operator.add", {in[1].value(), way})};
+  return ScriptValues{builder.function("operator.add", {in[1].value(), way})};
 }
 
 const std::map<std::string, Rule>& rules() {
@@ -204,9 +213,9 @@ const std::map<std::string, Rule>& rules() {
 }
 
 /// Arithmetic on sizes, which the tracer writes as arithmetic on tensors.
-Result boxed_arithmetic(Interpreter& interpreter, jit::Node& node, const Data& in) {
+Result boxed_arithmetic(Interpreter& interpreter, jit::Node& node, const ScriptValues& in) {
   if (in.size() < 2 || (!in[0].is<Boxed>() && !in[1].is<Boxed>())) return std::nullopt;
-  const auto number_of = [](const Datum& datum) -> std::optional<Boxed> {
+  const auto number_of = [](const ScriptValue& datum) -> std::optional<Boxed> {
     if (datum.is<Boxed>()) return datum.get<Boxed>();
     if (!datum.is_value()) return std::nullopt;
     const Value& value = datum.value();
@@ -222,7 +231,7 @@ Result boxed_arithmetic(Interpreter& interpreter, jit::Node& node, const Data& i
   const bool alpha = in.size() > 2 && in[2].is_value() && in[2].value().is_int();
   const bool plain = !alpha || in[2].value().to_int() == 1;
   const auto write = [&](const char* target, bool non_negative) -> Result {
-    return Data{
+    return ScriptValues{
         Boxed{interpreter.builder().function(target, {a->number, b->number}), non_negative}};
   };
   if (name == "add" && plain) return write("operator.add", positive);
@@ -239,7 +248,8 @@ Result boxed_arithmetic(Interpreter& interpreter, jit::Node& node, const Data& i
 
 }  // namespace
 
-std::optional<Data> run_prim(Interpreter& interpreter, jit::Node& node, const Data& in) {
+std::optional<ScriptValues> run_prim(Interpreter& interpreter, jit::Node& node,
+                                     const ScriptValues& in) {
   const auto rule = rules().find(node.kind().toQualString());
   if (rule != rules().end()) {
     if (Result done = rule->second(interpreter, node, in)) return done;

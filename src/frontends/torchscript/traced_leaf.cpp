@@ -18,8 +18,8 @@ using fx::Value;
 /// Inside a leaf there are no leaves.
 class NoLeaves : public ModuleCalls {
  public:
-  std::optional<Datum> call_leaf(Interpreter&, const torch::jit::Module&, const std::string&,
-                                 const std::string&, const Data&) override {
+  std::optional<ScriptValue> call_leaf(Interpreter&, const torch::jit::Module&, const std::string&,
+                                       const std::string&, const ScriptValues&) override {
     return std::nullopt;
   }
 };
@@ -242,14 +242,14 @@ namespace {
 ///
 /// @param given  the arguments of a call: a parameter that the layer shares with another is one.
 bool read_code(GraphBuilder& builder, const torch::jit::Module& module,
-               torch::jit::Function& method, const Data& given, TracedLeaf& leaf) {
+               torch::jit::Function& method, const ScriptValues& given, TracedLeaf& leaf) {
   NoLeaves no_leaves;
   Interpreter interpreter(builder, no_leaves);
-  Data args = {ObjectRef{module._ivalue()}};
-  for (const Datum& arg : given) {
+  ScriptValues args = {ObjectRef{module._ivalue()}};
+  for (const ScriptValue& arg : given) {
     fx::Node& input = builder.graph().placeholder("input");
     leaf.placeholders.push_back(&input);
-    args.push_back(arg.is_tensor() ? arg : Datum(Value(input)));
+    args.push_back(arg.is_tensor() ? arg : ScriptValue(Value(input)));
   }
   try {
     leaf.output = builder.argument(interpreter.run_function(method, std::move(args)));
@@ -276,7 +276,7 @@ bool read_inputs(const fx::Spelling& spelling, const fx::Args& core,
 
 std::optional<TracedLeaf> leaf_from_graph(const fx::Spelling& spelling,
                                           const torch::jit::Module& module,
-                                          torch::jit::Function& method, const Data& args,
+                                          torch::jit::Function& method, const ScriptValues& args,
                                           SourceModel& source) {
   GraphBuilder builder(source);
   TracedLeaf leaf;
@@ -311,17 +311,18 @@ std::optional<TracedLeaf> leaf_from_graph(const fx::Spelling& spelling,
 
 namespace {
 
-Datum to_datum(const Value& value) {
+ScriptValue to_datum(const Value& value) {
   if (!value.is_sequence()) return value;
-  Data items;
+  ScriptValues items;
   for (const Value& item : value.items()) items.push_back(to_datum(item));
-  return value.is<fx::List>() ? Datum::list(std::move(items)) : Datum::tuple(std::move(items));
+  return value.is<fx::List>() ? ScriptValue::list(std::move(items))
+                              : ScriptValue::tuple(std::move(items));
 }
 
 }  // namespace
 
-Datum call_traced(GraphBuilder& builder, const TracedLeaf& leaf, const std::string& path,
-                  const Data& args) {
+ScriptValue call_traced(GraphBuilder& builder, const TracedLeaf& leaf, const std::string& path,
+                        const ScriptValues& args) {
   std::vector<Value> inputs;
   for (const Value& input : leaf.inputs) {
     inputs.push_back(input.map_nodes([&](fx::Node& node) {

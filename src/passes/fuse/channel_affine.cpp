@@ -1,55 +1,43 @@
-#include "passes/fuse/channel_affine.h"
-
-#include "passes/values.h"
+#include "sparsebit/passes/fuse/channel_affine.h"
 
 #include <ATen/ATen.h>
 
 namespace sparsebit::passes {
 namespace {
 
-/// A layer that gives what layer and step give together; null when its type cannot hold the
-/// numbers.
-fx::ModulePtr with_step_behind(const NodeView& view, const Layer& layer,
-                               const ChannelAffine& affine) {
-  const at::ScalarType type = layer.weight.scalar_type();
-  Layer both = layer;
-  both.weight = layer.weight.to(at::kDouble);
-  both.weight = both.with_outputs_times(affine.factor).to(type);
-  both.bias_trained = layer.bias_trained || affine.trained;
-  const bool shifts = affine.trained || affine.shift.ne(0).any().item<bool>();
-  if (layer.bias.defined() || shifts) {
-    both.bias = affine.shift;
-    if (layer.bias.defined()) both.bias = both.bias + layer.bias.to(at::kDouble) * affine.factor;
-    both.bias = both.bias.to(type, /*non_blocking=*/false, /*copy=*/true);
-  }
-  return both.is_finite() ? make_layer(view, both) : nullptr;
+bool is_on(const fx::Value& value) { return value.is_bool() && value.to_bool(); }
+
+/// Statistics or parameters that are numbers of the model, not values it computes.
+std::optional<at::Tensor> tensor_in(const fx::Value& value) {
+  if (!value.is_tensor()) return std::nullopt;
+  return value.tensor().detach().to(at::kDouble);
 }
 
 }  // namespace
 
-std::optional<ChannelAffine> affine_of(const NodeView& batch_norm, const Rewriter& rewriter) {
-  const std::optional<fx::Args> constants = with_constants(batch_norm, rewriter);
-  return constants ? read_batch_norm(*constants) : std::nullopt;
+std::optional<ChannelAffine> read_batch_norm(const fx::Args& batch_norm) {
+  const std::optional<at::Tensor> mean = tensor_in(batch_norm["running_mean"]);
+  const std::optional<at::Tensor> variance = tensor_in(batch_norm["running_var"]);
+  const fx::Value &gamma = batch_norm["weight"], &beta = batch_norm["bias"];
+  const fx::Value &training = batch_norm["training"], &eps = batch_norm["eps"];
+  const bool by_batch = !training.is_bool() || is_on(training) || !mean || !variance;
+  const bool computed = gamma.is_node() || beta.is_node() || !eps.is_number();
+  if (by_batch || computed) return std::nullopt;
+  at::Tensor factor = (*variance + eps.to_double()).rsqrt();
+  if (const auto g = tensor_in(gamma)) factor = factor * *g;
+  at::Tensor shift = -*mean * factor;
+  if (const auto b = tensor_in(beta)) shift = shift + *b;
+  const bool trained = beta.is_tensor() && beta.tensor().requires_grad();
+  return ChannelAffine{factor, shift, trained};
 }
 
-Replacements fold_behind(const NodeView& view, const Layer& layer, const NodeView& step,
-                         const ChannelAffine& affine, Rewriter& rewriter) {
-  if (!rewriter.may_replace(*step.node, *view.node)) return {};
-  fx::ModulePtr together = with_step_behind(view, layer, affine);
-  if (!together) return {};
-  if (owns_module(view, rewriter)) {
-    set_layer(view, std::move(together), rewriter);
-    return {{step.node, *view.node}};
-  }
-  const bool is_module = view.node->op() == fx::Opcode::CallModule;
-  const bool beside = is_module && !is_part_of_others(view.node->target(), rewriter);
-  const std::string path =
-      rewriter.free_path((beside ? view.node->target() : view.node->name()) + "_bn");
-  together->train(rewriter.module().is_training());
-  rewriter.module().set_module(path, std::move(together));
-  auto args = is_module ? view.node->args() : std::vector<fx::Value>{view.arg("input")};
-  auto kwargs = is_module ? view.node->kwargs() : fx::Kwargs();
-  return {{step.node, rewriter.graph().call_module(path, std::move(args), std::move(kwargs))}};
+WeightGrid scale_grid(const WeightGrid& grid, const at::Tensor& factor, int64_t lowest,
+                      int64_t highest) {
+  const at::Tensor per_channel = factor.to(grid.scale.scalar_type());
+  const at::Tensor mirrored = lowest + highest - grid.zero_point;
+  const at::Tensor scale = grid.scale * per_channel.abs();
+  return {at::where(per_channel.eq(0), grid.scale.expand_as(scale), scale),
+          at::where(per_channel.lt(0), mirrored, grid.zero_point.expand_as(mirrored))};
 }
 
 }  // namespace sparsebit::passes

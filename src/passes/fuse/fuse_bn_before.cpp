@@ -1,5 +1,5 @@
 #include "passes/all_passes.h"
-#include "passes/fuse/channel_affine.h"
+#include "passes/fuse/bn_folding.h"
 #include "passes/values.h"
 
 #include <ATen/ATen.h>

@@ -2,7 +2,7 @@
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/fx/resolve.h"
-#include "sparsebit/passes/fuse/bn_folding.h"
+#include "sparsebit/passes/fuse/channel_affine.h"
 
 #include <ATen/ATen.h>
 

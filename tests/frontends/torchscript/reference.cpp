@@ -1,6 +1,6 @@
 #include "frontends/torchscript/reference.h"
 
-#include "frontends/torchscript/datum.h"
+#include "frontends/torchscript/script_value.h"
 #include "sparsebit/core/error.h"
 
 #include <ATen/ATen.h>

@@ -2,7 +2,7 @@
 
 #include "sparsebit/fx/interpreter.h"
 #include "sparsebit/nn/layers.h"
-#include "sparsebit/passes/fuse/bn_folding.h"
+#include "sparsebit/passes/fuse/channel_affine.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace sparsebit::frontends::testing::questions_test {
+namespace sparsebit::frontends::testing::environment_queries_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -136,4 +136,4 @@ TEST_F(TorchScriptQuestions, AboutTheLengthOfSumsOfLists) {
 }
 
 }  // namespace
-}  // namespace sparsebit::frontends::testing::questions_test
+}  // namespace sparsebit::frontends::testing::environment_queries_test

@@ -15,18 +15,18 @@ struct Function;
 
 namespace sparsebit::frontends::torchscript {
 
-class Datum;
-using Data = std::vector<Datum>;
+class ScriptValue;
+using ScriptValues = std::vector<ScriptValue>;
 
 /// A TorchScript list: a reference, because appending to it is seen by everyone who holds it.
 struct ListRef {
-  std::shared_ptr<Data> items;
+  std::shared_ptr<ScriptValues> items;
 };
 struct TupleRef {
-  std::shared_ptr<const Data> items;
+  std::shared_ptr<const ScriptValues> items;
 };
 struct DictRef {
-  std::shared_ptr<std::vector<std::pair<Datum, Datum>>> items;
+  std::shared_ptr<std::vector<std::pair<ScriptValue, ScriptValue>>> items;
 };
 /// A module, or another object with attributes and methods.
 struct ObjectRef {
@@ -43,23 +43,24 @@ struct Boxed {
 ///
 /// A plain fx::Value is a scalar, string, device or tensor, or a node when only running the model
 /// gives the value. A node may also stand for a list, tuple or dict.
-class Datum {
+class ScriptValue {
  public:
   using Variant = std::variant<fx::Value, ListRef, TupleRef, DictRef, ObjectRef,
                                torch::jit::Function*, Boxed, c10::IValue>;
 
-  Datum() = default;                                              // None
-  Datum(fx::Value value) : data_(std::move(value)) {}             // NOLINT
-  Datum(ListRef list) : data_(std::move(list)) {}                 // NOLINT
-  Datum(TupleRef tuple) : data_(std::move(tuple)) {}              // NOLINT
-  Datum(DictRef dict) : data_(std::move(dict)) {}                 // NOLINT
-  Datum(ObjectRef object) : data_(std::move(object)) {}           // NOLINT
-  Datum(torch::jit::Function* function) : data_(function) {}      // NOLINT
-  Datum(Boxed boxed) : data_(std::move(boxed)) {}                 // NOLINT
-  explicit Datum(c10::IValue other) : data_(std::move(other)) {}  // what has no form of its own
+  ScriptValue() = default;                                          // None
+  ScriptValue(fx::Value value) : data_(std::move(value)) {}         // NOLINT
+  ScriptValue(ListRef list) : data_(std::move(list)) {}             // NOLINT
+  ScriptValue(TupleRef tuple) : data_(std::move(tuple)) {}          // NOLINT
+  ScriptValue(DictRef dict) : data_(std::move(dict)) {}             // NOLINT
+  ScriptValue(ObjectRef object) : data_(std::move(object)) {}       // NOLINT
+  ScriptValue(torch::jit::Function* function) : data_(function) {}  // NOLINT
+  ScriptValue(Boxed boxed) : data_(std::move(boxed)) {}             // NOLINT
+  explicit ScriptValue(c10::IValue other)
+      : data_(std::move(other)) {}  // what has no form of its own
 
-  static Datum list(Data items);
-  static Datum tuple(Data items);
+  static ScriptValue list(ScriptValues items);
+  static ScriptValue tuple(ScriptValues items);
 
   template <class T>
   bool is() const {
@@ -76,7 +77,7 @@ class Datum {
   bool is_tensor() const { return is_value() && get<fx::Value>().is_tensor(); }
   const fx::Value& value() const { return get<fx::Value>(); }
   /// Items of a list or tuple; null for anything else.
-  const Data* items() const;
+  const ScriptValues* items() const;
 
   /// Whether nothing in it waits for the model to run.
   bool is_known() const;
@@ -87,12 +88,12 @@ class Datum {
   Variant data_;
 };
 
-Datum from_ivalue(const c10::IValue& value);
+ScriptValue from_ivalue(const c10::IValue& value);
 
 /// For evaluation by libtorch. The datum is known.
 ///
 /// @param type  the static type, from which empty lists get their element type.
-c10::IValue to_ivalue(const Datum& datum, const c10::TypePtr& type);
+c10::IValue to_ivalue(const ScriptValue& datum, const c10::TypePtr& type);
 /// The same for values of the graph world; nodes cannot be converted.
 c10::IValue to_ivalue(const fx::Value& value, const c10::TypePtr& type);
 fx::Value to_value(const c10::IValue& value);

@@ -1,4 +1,4 @@
-#include "export/sym.h"
+#include "export/onnx_values.h"
 
 #include "sparsebit/core/error.h"
 
@@ -6,17 +6,17 @@
 
 namespace sparsebit::exports {
 
-bool Sym::fixed() const {
+bool OnnxTensor::fixed() const {
   return shape && std::find(shape->begin(), shape->end(), -1) == shape->end();
 }
 
-int64_t Sym::rank() const {
+int64_t OnnxTensor::rank() const {
   SPARSEBIT_CHECK(shape, Unsupported, "the rank of '", name,
                   "' is not known; record shapes or give example inputs");
   return static_cast<int64_t>(shape->size());
 }
 
-int64_t Sym::axis(int64_t dim) const {
+int64_t OnnxTensor::axis(int64_t dim) const {
   const int64_t count = rank(), wrapped = dim < 0 ? dim + count : dim;
   const bool scalar = count == 0 && (dim == 0 || dim == -1);
   SPARSEBIT_CHECK(scalar || (wrapped >= 0 && wrapped < count), InvalidModel, "dimension ", dim,
@@ -24,26 +24,27 @@ int64_t Sym::axis(int64_t dim) const {
   return scalar ? 0 : wrapped;
 }
 
-int64_t Sym::size(int64_t dim) const {
+int64_t OnnxTensor::size(int64_t dim) const {
   const int64_t at = axis(dim);  // checks the rank
   return shape->at(static_cast<size_t>(at));
 }
 
-Val::Val(Sym sym) : kind(Kind::Tensor), cell(std::make_shared<Cell>(Cell{std::move(sym)})) {}
+NodeResult::NodeResult(OnnxTensor sym)
+    : kind(Kind::Tensor), cell(std::make_shared<Cell>(Cell{std::move(sym)})) {}
 
-Val Val::number(Sym sym) {
-  Val v(std::move(sym));
+NodeResult NodeResult::number(OnnxTensor sym) {
+  NodeResult v(std::move(sym));
   v.kind = Kind::Number;
   return v;
 }
 
-Val Val::sequence(std::vector<Val> items, bool is_list) {
-  Val v;
+NodeResult NodeResult::sequence(std::vector<NodeResult> items, bool is_list) {
+  NodeResult v;
   const bool plain =
-      std::all_of(items.begin(), items.end(), [](const Val& x) { return x.is_plain(); });
+      std::all_of(items.begin(), items.end(), [](const NodeResult& x) { return x.is_plain(); });
   if (plain) {
     std::vector<fx::Value> values;
-    for (Val& item : items) values.push_back(std::move(item.plain));
+    for (NodeResult& item : items) values.push_back(std::move(item.plain));
     v.plain =
         is_list ? fx::Value(fx::List(std::move(values))) : fx::Value(fx::Tuple(std::move(values)));
     return v;

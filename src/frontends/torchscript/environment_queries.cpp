@@ -29,7 +29,7 @@ std::optional<Value> answer_about_environment(const std::string& name) {
 }
 
 /// About a tensor that is known only when the model runs.
-std::optional<Value> answer_about_tensor(const std::string& name, const Data& in) {
+std::optional<Value> answer_about_tensor(const std::string& name, const ScriptValues& in) {
   static const std::map<std::string, bool> all = {
       {"requires_grad", true}, {"is_cpu", true},    {"is_cuda", false}, {"is_xpu", false},
       {"is_ipu", false},       {"is_mps", false},   {"is_ort", false},  {"is_vulkan", false},
@@ -39,7 +39,7 @@ std::optional<Value> answer_about_tensor(const std::string& name, const Data& in
   return found == all.end() ? std::nullopt : std::optional(Value(found->second));
 }
 
-bool is_dtype(const Datum& datum) {
+bool is_dtype(const ScriptValue& datum) {
   if (!datum.is_node() || datum.value().node().target() != "getattr") return false;
   const Value& name = datum.value().node().args().at(1);
   return name.is_string() && name.string() == "dtype";
@@ -47,10 +47,10 @@ bool is_dtype(const Datum& datum) {
 
 /// `x.dtype == torch.half`: TorchScript writes element types as ints, a graph does not.
 std::optional<Value> compare_dtypes(GraphBuilder& builder, const std::string& name,
-                                    const Data& in) {
+                                    const ScriptValues& in) {
   if ((name != "eq" && name != "ne") || in.size() != 2) return std::nullopt;
   if (!is_dtype(in[0]) && !is_dtype(in[1])) return std::nullopt;
-  const auto element_type = [](const Datum& datum) {
+  const auto element_type = [](const ScriptValue& datum) {
     constexpr auto kTypes = static_cast<int64_t>(at::ScalarType::NumOptions);
     const Value& value = datum.value();
     const bool number = value.is_int() && value.to_int() >= 0 && value.to_int() < kTypes;
@@ -87,8 +87,11 @@ const fx::Node* origin(const fx::Node& node, Passes passes) {
 
 /// Whether two tensors are one object; nothing when that is known only when the model runs. Two
 /// inputs are two tensors.
-std::optional<bool> are_one(GraphBuilder& builder, const Datum& first, const Datum& second) {
-  const auto is_tensor = [](const Datum& datum) { return datum.is_node() || datum.is_tensor(); };
+std::optional<bool> are_one(GraphBuilder& builder, const ScriptValue& first,
+                            const ScriptValue& second) {
+  const auto is_tensor = [](const ScriptValue& datum) {
+    return datum.is_node() || datum.is_tensor();
+  };
   if (!is_tensor(first) || !is_tensor(second)) return std::nullopt;
   const Value a = builder.argument(first.value()), b = builder.argument(second.value());
   if (origin(a.node(), returns_its_input) == origin(b.node(), returns_its_input)) return true;
@@ -106,18 +109,18 @@ bool asks_about_tensors(const jit::Node& node) {
 
 }  // namespace
 
-std::optional<Data> answer_question(Interpreter& interpreter, const jit::Node& node,
-                                    const Data& in) {
+std::optional<ScriptValues> answer_question(Interpreter& interpreter, const jit::Node& node,
+                                            const ScriptValues& in) {
   const std::string name = node.kind().toUnqualString();
-  if (auto answer = answer_about_environment(name)) return Data{*answer};
-  if (auto answer = answer_about_tensor(name, in)) return Data{*answer};
-  if (auto answer = compare_dtypes(interpreter.builder(), name, in)) return Data{*answer};
+  if (auto answer = answer_about_environment(name)) return ScriptValues{*answer};
+  if (auto answer = answer_about_tensor(name, in)) return ScriptValues{*answer};
+  if (auto answer = compare_dtypes(interpreter.builder(), name, in)) return ScriptValues{*answer};
   if ((name != "__is__" && name != "__isnot__") || !asks_about_tensors(node)) return std::nullopt;
   const std::optional<bool> one = are_one(interpreter.builder(), in[0], in[1]);
-  return one ? std::optional(Data{Value(*one == (name == "__is__"))}) : std::nullopt;
+  return one ? std::optional(ScriptValues{Value(*one == (name == "__is__"))}) : std::nullopt;
 }
 
-Data on_cpu(const jit::Node& node, Data in) {
+ScriptValues on_cpu(const jit::Node& node, ScriptValues in) {
   for (size_t i = 0; i < in.size(); ++i) {
     const bool device = node.inputs()[i]->type()->kind() == c10::TypeKind::DeviceObjType;
     if (device && in[i].is_node()) in[i] = Value(at::Device(at::kCPU));

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sparsebit::fx::test::python_test {
+namespace sparsebit::fx::test::builtins_test {
 namespace {
 
 TEST(Python, AttributesOfTensors) {
@@ -147,4 +147,4 @@ TEST(Python, MathModuleFollowsPython) {
 }
 
 }  // namespace
-}  // namespace sparsebit::fx::test::python_test
+}  // namespace sparsebit::fx::test::builtins_test

@@ -2,7 +2,7 @@
 
 #include "passes/layers.h"
 
-#include "sparsebit/passes/fuse/bn_folding.h"
+#include "sparsebit/passes/fuse/channel_affine.h"
 #include "sparsebit/passes/rewriter.h"
 
 namespace sparsebit::passes {

@@ -1,4 +1,4 @@
-#include "sparsebit/quant/runtime_arithmetic.h"
+#include "sparsebit/quant/onnxruntime_kernels.h"
 
 #include "quant/kernels/onnxruntime_math.h"
 

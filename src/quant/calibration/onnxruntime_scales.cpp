@@ -1,4 +1,4 @@
-#include "quant/calibration/runtime_scales.h"
+#include "quant/calibration/onnxruntime_scales.h"
 
 #include "sparsebit/fx/resolve.h"
 #include "sparsebit/quant/placement/clipping.h"

@@ -1,4 +1,4 @@
-#include "frontends/torchscript/datum.h"
+#include "frontends/torchscript/script_value.h"
 
 #include "sparsebit/core/error.h"
 
@@ -83,19 +83,23 @@ c10::IValue convert_scalar(const Value& value, const c10::TypePtr& type) {
 
 }  // namespace
 
-Datum Datum::list(Data items) { return ListRef{std::make_shared<Data>(std::move(items))}; }
+ScriptValue ScriptValue::list(ScriptValues items) {
+  return ListRef{std::make_shared<ScriptValues>(std::move(items))};
+}
 
-Datum Datum::tuple(Data items) { return TupleRef{std::make_shared<const Data>(std::move(items))}; }
+ScriptValue ScriptValue::tuple(ScriptValues items) {
+  return TupleRef{std::make_shared<const ScriptValues>(std::move(items))};
+}
 
-const Data* Datum::items() const {
+const ScriptValues* ScriptValue::items() const {
   if (is<ListRef>()) return get<ListRef>().items.get();
   if (is<TupleRef>()) return get<TupleRef>().items.get();
   return nullptr;
 }
 
-bool Datum::is_known() const {
-  const auto known = [](const Datum& item) { return item.is_known(); };
-  if (const Data* all = items()) return std::all_of(all->begin(), all->end(), known);
+bool ScriptValue::is_known() const {
+  const auto known = [](const ScriptValue& item) { return item.is_known(); };
+  if (const ScriptValues* all = items()) return std::all_of(all->begin(), all->end(), known);
   if (is<DictRef>()) {
     const auto& pairs = *get<DictRef>().items;
     return std::all_of(pairs.begin(), pairs.end(),
@@ -105,9 +109,9 @@ bool Datum::is_known() const {
   return is<c10::IValue>() || (is_value() && !value().contains_node());
 }
 
-bool Datum::has_tensor() const {
-  const auto has = [](const Datum& item) { return item.has_tensor(); };
-  if (const Data* all = items()) return std::any_of(all->begin(), all->end(), has);
+bool ScriptValue::has_tensor() const {
+  const auto has = [](const ScriptValue& item) { return item.has_tensor(); };
+  if (const ScriptValues* all = items()) return std::any_of(all->begin(), all->end(), has);
   if (is<DictRef>()) {
     const auto& pairs = *get<DictRef>().items;
     return std::any_of(pairs.begin(), pairs.end(),
@@ -116,7 +120,7 @@ bool Datum::has_tensor() const {
   return is_tensor() || (is<c10::IValue>() && get<c10::IValue>().isTensor());
 }
 
-Datum from_ivalue(const c10::IValue& value) {
+ScriptValue from_ivalue(const c10::IValue& value) {
   if (value.isNone()) return {};
   if (value.isBool()) return Value(value.toBool());
   if (value.isInt()) return Value(value.toInt());
@@ -126,28 +130,28 @@ Datum from_ivalue(const c10::IValue& value) {
   if (value.isDevice()) return Value(value.toDevice());
   if (value.isObject()) return ObjectRef{value.toObject()};
   if (value.isList()) {
-    Data items;
+    ScriptValues items;
     for (const c10::IValue& item : value.toListRef()) items.push_back(from_ivalue(item));
-    return Datum::list(std::move(items));
+    return ScriptValue::list(std::move(items));
   }
   if (value.isTuple()) {
-    Data items;
+    ScriptValues items;
     for (const c10::IValue& item : value.toTupleRef().elements())
       items.push_back(from_ivalue(item));
-    return Datum::tuple(std::move(items));
+    return ScriptValue::tuple(std::move(items));
   }
   if (value.isGenericDict()) {
-    DictRef dict{std::make_shared<std::vector<std::pair<Datum, Datum>>>()};
+    DictRef dict{std::make_shared<std::vector<std::pair<ScriptValue, ScriptValue>>>()};
     for (const auto& entry : value.toGenericDict())
       dict.items->emplace_back(from_ivalue(entry.key()), from_ivalue(entry.value()));
     return dict;
   }
-  return Datum(value);
+  return ScriptValue(value);
 }
 
-c10::IValue to_ivalue(const Datum& datum, const c10::TypePtr& type) {
+c10::IValue to_ivalue(const ScriptValue& datum, const c10::TypePtr& type) {
   if (datum.is<ListRef>()) {
-    const Data& items = *datum.items();
+    const ScriptValues& items = *datum.items();
     return make_list(type, convert_items(items, type));
   }
   if (datum.is<TupleRef>()) {
@@ -204,7 +208,7 @@ Value to_value(const c10::IValue& value) {
     }
     return dict;
   }
-  const Datum datum = from_ivalue(value);
+  const ScriptValue datum = from_ivalue(value);
   SPARSEBIT_CHECK(datum.is_value(), Unsupported, "a ", value.tagKind(),
                   " cannot leave TorchScript");
   return datum.value();

@@ -1,4 +1,4 @@
-#include "sparsebit/quant/runtime_arithmetic.h"
+#include "sparsebit/quant/onnxruntime_kernels.h"
 
 #include "core/temp_dir.h"
 #include "support/ort.h"
@@ -13,7 +13,7 @@
 
 #include <functional>
 
-namespace sparsebit::exports::test::runtime_arithmetic_test {
+namespace sparsebit::exports::test::onnxruntime_kernels_test {
 namespace {
 
 /// A model of one step.
@@ -74,4 +74,4 @@ INSTANTIATE_TEST_SUITE_P(Steps, RuntimeArithmetic,
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace sparsebit::exports::test::runtime_arithmetic_test
+}  // namespace sparsebit::exports::test::onnxruntime_kernels_test

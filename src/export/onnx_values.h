@@ -17,7 +17,7 @@ struct Quantized;
 
 /// A value of the ONNX graph that is being written: its name and what is known about it. An empty
 /// name stands for an input that is left out.
-struct Sym {
+struct OnnxTensor {
   std::string name = {};
   at::ScalarType dtype = at::ScalarType::Undefined;  ///< Undefined when nobody knows
   std::optional<Shape> shape = {};                   ///< nothing when not even the rank is known
@@ -36,11 +36,11 @@ struct Sym {
 
 /// A tensor that nodes of our graph hold, so that a change in place is seen by all of them.
 struct Cell {
-  Sym sym;
+  OnnxTensor sym;
 };
 
 /// What a node of our graph gives, in terms of the ONNX graph.
-struct Val {
+struct NodeResult {
   enum class Kind {
     Plain,     ///< known now: None, numbers, strings, constant tensors, ...
     Tensor,    ///< a tensor of the ONNX graph
@@ -50,22 +50,22 @@ struct Val {
   Kind kind = Kind::Plain;
   fx::Value plain = {};
   std::shared_ptr<Cell> cell = {};
-  std::vector<Val> items = {};
+  std::vector<NodeResult> items = {};
   std::vector<std::string> keys = {};  ///< of a dict, one per item
   bool is_list = false;
 
-  Val() = default;
-  Val(fx::Value value) : plain(std::move(value)) {}  // NOLINT
-  Val(Sym sym);                                      // NOLINT, a tensor
-  static Val number(Sym sym);
-  static Val sequence(std::vector<Val> items, bool is_list = false);
+  NodeResult() = default;
+  NodeResult(fx::Value value) : plain(std::move(value)) {}  // NOLINT
+  NodeResult(OnnxTensor sym);                               // NOLINT, a tensor
+  static NodeResult number(OnnxTensor sym);
+  static NodeResult sequence(std::vector<NodeResult> items, bool is_list = false);
 
   bool is_plain() const { return kind == Kind::Plain; }
   bool is_tensor() const { return kind == Kind::Tensor; }
   bool is_number() const { return kind == Kind::Number; }
   bool is_sequence() const { return kind == Kind::Sequence; }
   bool is_none() const { return is_plain() && plain.is_none(); }
-  const Sym& sym() const { return cell->sym; }
+  const OnnxTensor& sym() const { return cell->sym; }
 };
 
 /// Sizes of an elementwise result. Nothing when either is not known.
