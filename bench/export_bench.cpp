@@ -11,7 +11,6 @@
 #include "sparsebit/export/quantized_onnx.h"
 #include "sparsebit/fx/interpreter.h"
 #include "sparsebit/fx/tracer.h"
-#include "sparsebit/quant/spec/default_config.h"
 #include "sparsebit/report/coverage.h"
 #include "sparsebit/zoo/zoo.h"
 
@@ -54,8 +53,7 @@ void settle_norms(fx::GraphModule& module, const zoo::Example& example) {
 }
 
 quant::QuantModel quantized(fx::GraphModule& module, const zoo::Example& example) {
-  const quant::QConfig config = quant::parse_qconfig(
-      parse_yaml(quant::default_config(quant::Backend::OnnxRuntime), "default"));
+  const quant::QConfig config = quant::default_qconfig(platforms::find_platform("onnxruntime"));
   quant::QuantModel model(module, config, example.inputs);
   model.prepare_calibration();
   for (int64_t i = 0; i < kCalibration; ++i) {
@@ -84,7 +82,7 @@ void measure(const std::string& name) {
                                                                 : std::vector<at::Tensor>();
                        });
   SPARSEBIT_CHECK(certificate.speed, Unsupported, certificate.comparisons.back().missing);
-  const report::Coverage coverage = report::coverage_in_onnxruntime(model);
+  const report::Coverage coverage = report::coverage_of(model);
   double within = 1, steps = 0, steps_optimized = 0;
   for (const auto& output : certificate.find(exports::Runner::NotOptimized)->outputs) {
     within = std::min(within, output.within_step);
@@ -93,7 +91,7 @@ void measure(const std::string& name) {
   for (const auto& output : certificate.find(exports::Runner::Optimized)->outputs)
     steps_optimized = std::max(steps_optimized, output.of_most);
   fmt::print("{:<14} {:>9.2f} % {:>9.2g} {:>11.2g} {:>11.1f} % {:>9.2f} {:>9.2f} {:>7.2f}\n", name,
-             100 * within, steps, steps_optimized, 100 * coverage.share_of_multiplications(),
+             100 * within, steps, steps_optimized, 100 * coverage.share_of_macs(),
              certificate.speed->original, certificate.speed->quantized, certificate.speed->ratio());
   std::fflush(stdout);
 }

@@ -3,8 +3,8 @@
 
 #include "sparsebit/nn/functional.h"
 #include "sparsebit/nn/layers.h"
+#include "sparsebit/platforms/platform.h"
 #include "sparsebit/quant/observers/observer.h"
-#include "sparsebit/quant/placement/quant_operators.h"
 #include "sparsebit/quant/quant_model.h"
 
 #include <ATen/ATen.h>
@@ -60,8 +60,11 @@ void register_ours() {
   quant::quantizers().add("power_of_two", [](const auto& spec, const auto& config) {
     return std::make_shared<PowerOfTwo>(spec, config);
   });
-  // Products of two features are quantized from now on.
-  quant::quant_operators().add("mul", {.inputs = {"input", "other"}, .joins = true});
+  // A platform that quantizes products of two activations as well.
+  auto ours = std::make_shared<platforms::Platform>(*platforms::find_platform("virtual"));
+  ours->name = "ours";
+  ours->operators["mul"] = {.inputs = {"input", "other"}, .joins = true};
+  platforms::platforms().add("ours", ours);
 }
 
 /// x -> conv(x) * sigmoid(x)
@@ -79,6 +82,7 @@ class Gate : public nn::Module {
 int main() {
   register_ours();
   const quant::QConfig config = quant::parse_qconfig(parse_yaml(R"(
+BACKEND: ours
 W: {QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 8, TYPE: power_of_two}}
 A: {QSCHEME: per-tensor-symmetric, QUANTIZER: {BIT: 8}, OBSERVER: {TYPE: nine_tenths}}
 )",

@@ -1,13 +1,14 @@
 #include "cli/calibration.h"
 
 #include "cli/model_source.h"
+#include "cli/platform_options.h"
 
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/progress.h"
-#include "sparsebit/quant/spec/default_config.h"
+#include "sparsebit/report/sentences.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -68,8 +69,9 @@ void tune_batch_norms(quant::QuantModel& model, const PreparedData& data,
     }
   });
   progress.finish();
-  for (const auto& [node, reason] : left)
-    log_warning("the batch norm '{}' was tuned but not folded: {}", node, reason);
+  for (const quant::Decision& decision : left)
+    log_warning("the batch norm '{}' was tuned but not folded: {}", decision.node,
+                report::sentence(decision, model.platform()));
 }
 
 }  // namespace
@@ -82,8 +84,8 @@ void add_calibration_options(CLI::App& command, CalibrationOptions& options) {
       ->check(not_empty);
   command
       .add_option("--platform", options.platform,
-                  "What runs the result: onnxruntime (the default), tensorrt or virtual")
-      ->check(CLI::IsMember({"onnxruntime", "tensorrt", "virtual"}));
+                  std::string(kPlatformHelp) + "; onnxruntime unless the config says otherwise")
+      ->check(not_empty);
   add_data_options(command, options.data);
   command.add_flag("--sequential", options.sequential,
                    "Find the ranges of a layer with all layers before it quantized");
@@ -122,17 +124,14 @@ void warn_about(const fx::GraphModule& module, const quant::QuantModel& model,
 
 ChosenConfig chosen_config(const CalibrationOptions& options) {
   if (options.config.empty()) {
-    const std::string platform = options.platform.empty() ? "onnxruntime" : options.platform;
-    const std::string text = quant::default_config(quant::backend_from_text(platform));
-    return {text, quant::parse_qconfig(parse_yaml(text, "the default config"))};
+    const auto platform =
+        platforms::find_platform(options.platform.empty() ? "onnxruntime" : options.platform);
+    return {platform->config, quant::default_qconfig(platform)};
   }
-  ChosenConfig chosen{read_file(options.config),
-                      quant::parse_qconfig(std::filesystem::path(options.config))};
-  SPARSEBIT_CHECK(options.platform.empty() ||
-                      quant::backend_from_text(options.platform) == chosen.config.backend,
-                  InvalidArgument, options.config, ": it is for the backend ",
-                  to_string(chosen.config.backend), ", and --platform says ", options.platform);
-  return chosen;
+  const platforms::PlatformPtr platform =
+      options.platform.empty() ? nullptr : platforms::find_platform(options.platform);
+  return {read_file(options.config),
+          quant::parse_qconfig(std::filesystem::path(options.config), platform)};
 }
 
 std::unique_ptr<quant::QuantModel> calibrated_model(const CalibrationOptions& options,

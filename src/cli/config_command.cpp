@@ -1,7 +1,8 @@
 #include "cli/commands.h"
 #include "cli/common_options.h"
+#include "cli/platform_options.h"
 
-#include "sparsebit/quant/spec/default_config.h"
+#include "sparsebit/platforms/platform.h"
 
 #include <CLI/CLI.hpp>
 
@@ -14,14 +15,11 @@ void add_config_command(CLI::App& app, std::ostream& out) {
   auto platform = std::make_shared<std::string>("onnxruntime");
   CLI::App* cmd =
       app.add_subcommand("config", "Show the settings a platform has unless you change them");
-  cmd->add_option("--platform", *platform, "onnxruntime, tensorrt or virtual")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"onnxruntime", "tensorrt", "virtual"}));
+  cmd->add_option("--platform", *platform, kPlatformHelp)->capture_default_str()->check(not_empty);
   cmd->footer(
       "Example:\n"
       "  sparsebit config --platform onnxruntime > qconfig.yaml");
-  cmd->callback(
-      [platform, &out] { out << quant::default_config(quant::backend_from_text(*platform)); });
+  cmd->callback([platform, &out] { out << platforms::find_platform(*platform)->config; });
 }
 
 }  // namespace sparsebit::cli

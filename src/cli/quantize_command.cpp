@@ -11,6 +11,7 @@
 #include "sparsebit/quant/quant_model.h"
 #include "sparsebit/report/coverage.h"
 #include "sparsebit/report/decisions.h"
+#include "sparsebit/report/sentences.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -51,17 +52,11 @@ std::map<std::string, int64_t> kinds_of(const quant::QuantModel& model) {
   return kinds;
 }
 
-/// Reasons that name another node each time, without the name.
-std::string without_name(const std::string& reason) {
-  if (reason.starts_with("it runs as one with")) return "it runs as one with the step before";
-  if (reason.ends_with("' before it is float")) return "what is before it is float";
-  return reason.ends_with("' is used elsewhere, too") ? "its input is used elsewhere, too" : reason;
-}
-
 /// How many nodes read floats for which reason.
 std::map<std::string, int64_t> reasons_of(const quant::QuantModel& model) {
   std::map<std::string, int64_t> reasons;
-  for (const auto& [node, reason] : model.floats()) ++reasons[without_name(reason)];
+  for (const quant::Decision& decision : model.floats())
+    ++reasons[report::summary_of(decision, model.platform())];
   return reasons;
 }
 
@@ -77,9 +72,10 @@ void check_options(const QuantizeOptions& options, const ChosenConfig& chosen) {
       !options.extra_info || (!options.certify && !operators), InvalidArgument,
       "--extra-info goes neither with --certify nor with --format: ONNX Runtime refuses "
       "such files");
-  SPARSEBIT_CHECK(!operators || chosen.config.backend == quant::Backend::OnnxRuntime,
-                  InvalidArgument, "--format qoperator is for onnxruntime, and the backend is ",
-                  to_string(chosen.config.backend));
+  const platforms::Platform& platform = *chosen.config.platform;
+  SPARSEBIT_CHECK(!operators || platform.integer_operators, InvalidArgument,
+                  "--format qoperator: ", platform.name,
+                  " has no integer operators; onnxruntime does");
   check_output_files(
       {options.output, options.decisions,
        options.certify ? certificate_file(options.output, options.certification) : ""},
@@ -89,9 +85,9 @@ void check_options(const QuantizeOptions& options, const ChosenConfig& chosen) {
 /// What the end of the work tells about it.
 struct Summary {
   int64_t samples;
-  std::optional<report::Coverage> coverage = {};  ///< for ONNX Runtime
-  std::vector<quant::LayerError> worst = {};      ///< signal to noise, in decibels
-  uintmax_t bytes_before = 0;                     ///< 0: the model was no file
+  report::Coverage coverage = {};
+  std::vector<quant::LayerError> worst = {};  ///< signal to noise, in decibels
+  uintmax_t bytes_before = 0;                 ///< 0: the model was no file
   uintmax_t bytes = 0;
   std::optional<exports::Certificate> certificate = {};
 };
@@ -119,28 +115,30 @@ std::string as_json(const QuantizeOptions& options, const quant::QuantModel& mod
   json["bytes"] = summary.bytes;
   json["samples"] = summary.samples;
   json["quantizers"] = kinds_of(model);
-  if (summary.coverage)
-    json["coverage"] = {{"multiplications", summary.coverage->share_of_multiplications()},
-                        {"steps", summary.coverage->share_of_steps()}};
+  json["coverage"] = {{"macs", summary.coverage.share_of_macs()},
+                      {"nodes", summary.coverage.share_of_nodes()}};
   json["worst"] = nlohmann::ordered_json::array();
   for (const auto& [layer, decibels] : summary.worst)
     json["worst"].push_back({{"layer", layer}, {"sqnr", decibels}});
   json["float"] = nlohmann::ordered_json::array();
-  for (const auto& [node, reason] : model.floats())
-    json["float"].push_back({{"node", node}, {"reason", reason}});
+  for (const quant::Decision& decision : model.floats())
+    json["float"].push_back({{"node", decision.node},
+                             {"kind", to_string(decision.kind)},
+                             {"reason", report::sentence(decision, model.platform())}});
   json["unused_patterns"] = model.unused_patterns();
   if (summary.certificate)
     json["certificate"] = nlohmann::ordered_json::parse(to_json(*summary.certificate));
   return json.dump(2) + "\n";
 }
 
-/// Where ONNX Runtime would multiply floats, or compute them between integers, and why.
-std::string islands(const report::Coverage& coverage) {
+/// Where the target computes with floats, and why.
+std::string islands(const report::Coverage& coverage, const platforms::Platform& platform) {
   constexpr size_t kShown = 5;
   std::string text;
   const auto floats = coverage.floats();
   for (size_t i = 0; i < std::min(floats.size(), kShown); ++i)
-    text += fmt::format("    {} ({}): {}\n", floats[i]->node, floats[i]->op, floats[i]->reason);
+    text += fmt::format("    {} ({}): {}\n", floats[i]->node, floats[i]->op,
+                        report::sentence(*floats[i]->why_float, platform));
   if (floats.size() > kShown)
     text += fmt::format("    and {} others; --decisions FILE lists all\n", floats.size() - kShown);
   return text;
@@ -148,18 +146,16 @@ std::string islands(const report::Coverage& coverage) {
 
 std::string as_text(const QuantizeOptions& options, const quant::QuantModel& model,
                     const Summary& summary) {
-  std::string text = fmt::format("calibrated with {} samples for {}\n", summary.samples,
-                                 to_string(model.config().backend));
+  std::string text =
+      fmt::format("calibrated with {} samples for {}\n", summary.samples, model.platform().name);
   for (const auto& [kind, count] : kinds_of(model))
     text += fmt::format("  {:>5}  {}\n", count, kind);
   for (const auto& [reason, count] : reasons_of(model))
     text += fmt::format("  {:>5}  nodes stay float: {}\n", count, reason);
-  if (const auto& coverage = summary.coverage) {
-    text += fmt::format(
-        "in ONNX Runtime with integers: {:.1f} % of multiplications, {:.1f} % of steps\n",
-        100 * coverage->share_of_multiplications(), 100 * coverage->share_of_steps());
-    text += islands(*coverage);
-  }
+  text += fmt::format("integer coverage in {}: {:.1f} % of MACs, {:.1f} % of nodes\n",
+                      model.platform().name, 100 * summary.coverage.share_of_macs(),
+                      100 * summary.coverage.share_of_nodes());
+  text += islands(summary.coverage, model.platform());
   text += "layers that lose most (signal to noise)\n";
   for (const auto& [layer, decibels] : summary.worst)
     text += fmt::format("  {:>5.1f} dB  {}\n", decibels, layer);
@@ -175,30 +171,27 @@ std::string as_text(const QuantizeOptions& options, const quant::QuantModel& mod
 }
 
 /// With --strict whatever is not as asked ends the work before a file is written.
-void check_strictly(const quant::QuantModel& model,
-                    const std::optional<report::Coverage>& coverage) {
+void check_strictly(const quant::QuantModel& model, const report::Coverage& coverage) {
   std::string problems;
+  const auto add = [&](const quant::Decision& decision) {
+    problems += "\n  " + decision.node + ": " + report::sentence(decision, model.platform());
+  };
   for (const std::string& pattern : model.unused_patterns()) problems += "\n  " + pattern;
-  for (const auto& [node, reason] : model.floats()) {
-    if (reason == "nobody knows this operator") problems += "\n  " + node + ": " + reason;
+  for (const quant::Decision& decision : model.floats()) {
+    if (decision.kind == quant::DecisionKind::UnknownOperator) add(decision);
   }
-  if (coverage) {
-    for (const report::StepCoverage* step : coverage->floats()) {
-      if (step->multiplications > 0) problems += "\n  " + step->node + " is float: " + step->reason;
-    }
-  }
-  for (const quant::QuantPoint& point : model.points()) {
-    if (!coverage && point.quantizer->is_off_for_good())
-      problems += "\n  " + point.value + " is float: " + point.quantizer->why_off();
+  for (const report::NodeCoverage* node : coverage.floats()) {
+    if (node->macs > 0) add(*node->why_float);
   }
   SPARSEBIT_CHECK(problems.empty(), InvalidArgument,
-                  "--strict, and there are open ends:", problems);
+                  "--strict: these are not quantized as asked:", problems);
 }
 
 void write_decisions(const std::string& file, const quant::QuantModel& model) {
   const auto decisions = report::decisions_of(model);
   const bool json = std::filesystem::path(file).extension() == ".json";
-  write_file_atomically(file, json ? report::to_json(decisions) : report::to_text(decisions));
+  write_file_atomically(file, json ? report::to_json(decisions, model.platform())
+                                   : report::to_text(decisions, model.platform()));
 }
 
 /// What the file was made of, without paths, which say nothing elsewhere.
@@ -219,9 +212,7 @@ void quantize(const QuantizeOptions& options, std::ostream& out) {
   const PreparedData data(asked.data, asked.common.seed);
   const auto model = calibrated_model(asked, data);
   model->set_quant({.weights = true, .features = true});
-  Summary summary{.samples = data.size()};
-  if (model->config().backend == quant::Backend::OnnxRuntime)
-    summary.coverage = report::coverage_in_onnxruntime(*model);
+  Summary summary{.samples = data.size(), .coverage = report::coverage_of(*model)};
   if (options.strict) check_strictly(*model, summary.coverage);
   summary.worst = worst_layers(*model, data);
   if (is_onnx(options.output)) {

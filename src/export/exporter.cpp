@@ -66,7 +66,8 @@ Exporter::Exporter(const fx::GraphModule& module, const OnnxExportOptions& optio
     : module_(module),
       options_(options),
       facts_(find_shapes(module, options)),
-      writer_(options.opset) {
+      writer_(options.opset),
+      regions_(module, *options.quantized.platform) {
   index_model();
   name_values();
 }
@@ -193,7 +194,7 @@ NodeResult Exporter::convert(const Node& node) {
   if (quant::Quantizer* quantizer = quantizer_at(module_, node))
     return write_quantizer(node, *quantizer);
   if (const std::optional<fx::OperatorCall> call = fx::resolve(node, module_)) {
-    if (is_clipped_by_rounding(node, *call)) return value_of(*node.inputs().front());
+    if (regions_.is_clipped_by_rounding(node, *call)) return value_of(*node.inputs().front());
     const bool in_place = fx::mutates_input(node, module_);
     NodeResult result = convert_call(node, *call);
     if (in_place) keep_type(node, *call, result);

@@ -4,7 +4,7 @@
 #include "export/shape_facts.h"
 
 #include "sparsebit/fx/resolve.h"
-#include "sparsebit/quant/quantizers/quantizer.h"
+#include "sparsebit/quant/regions/integer_regions.h"
 
 #include <map>
 #include <string>
@@ -66,7 +66,6 @@ class Exporter : public ValueSource {
   NodeResult write_weight_quantizer(const fx::Node& node, quant::Quantizer& quantizer,
                                     const at::Tensor& weight);
   Attrs extra_attributes(const quant::QuantSpec& spec) const;
-  bool is_clipped_by_rounding(const fx::Node& node, const fx::OperatorCall& call) const;
 
   // Inputs and outputs.
   struct Result {
@@ -91,6 +90,7 @@ class Exporter : public ValueSource {
   std::unordered_set<std::string> taken_outputs_;
   std::map<std::string, int64_t> domains_;
   bool carries_unknown_ = false;
+  quant::IntegerRegions regions_;
   std::unordered_map<const quant::Quantizer*, std::pair<OnnxTensor, OnnxTensor>>
       scales_;  // and zero points
 };

@@ -14,43 +14,21 @@ using onnx::NodeProto;
 
 constexpr const char* kMicrosoft = "com.microsoft";
 
-/// What an integer operator takes, in its own order.
-enum class Part {
-  Tensors,  ///< integers, scale and zero point of each
-  Bias,     ///< integers alone
-  Result    ///< scale and zero point, unless the result is float
-};
+using platforms::OnnxForm;
 
-struct Form {
-  std::string type;
-  std::string domain;
-  std::vector<Part> parts;  ///< none: integers are copied where they have one scale on both sides
-  bool needs_integer_result = true;
-};
-
-// As ONNX Runtime's optimizer replaces them, see quant/placement/onnxruntime_rules.cpp.
-const std::map<std::string, Form>& forms() {
-  static const std::map<std::string, Form> all = [] {
-    using enum Part;
-    std::map<std::string, Form> f = {
-        {"Conv", {"QLinearConv", "", {Tensors, Result, Bias}}},
-        {"MatMul", {"QLinearMatMul", "", {Tensors, Result}}},
-        {"Gemm", {"QGemm", kMicrosoft, {Tensors, Bias, Result}, false}},
-        {"Concat", {"QLinearConcat", kMicrosoft, {Result, Tensors}}}};
-    for (const char* name :
-         {"Add", "Mul", "AveragePool", "GlobalAveragePool", "LeakyRelu", "Sigmoid"})
-      f[name] = {std::string("QLinear") + name, kMicrosoft, {Tensors, Result}};
-    for (const char* name : {"MaxPool", "Resize", "Reshape", "Flatten", "Transpose", "Squeeze",
-                             "Unsqueeze", "Expand", "Slice", "Split", "Gather"})
-      f[name] = {name, "", {}};
-    return f;
-  }();
-  return all;
+/// The platform's integer forms by the operator of ONNX that they replace.
+std::map<std::string, OnnxForm> forms_of(const platforms::Platform& platform) {
+  std::map<std::string, OnnxForm> forms;
+  for (const auto& [name, rule] : platform.operators) {
+    for (const OnnxForm& form : rule.onnx) forms.emplace(form.from, form);
+  }
+  return forms;
 }
 
 class Rewriting {
  public:
-  explicit Rewriting(onnx::GraphProto& graph) : graph_(graph) {
+  Rewriting(onnx::GraphProto& graph, const platforms::Platform& platform)
+      : graph_(graph), forms_(forms_of(platform)) {
     for (NodeProto& node : *graph.mutable_node()) {
       for (const std::string& output : node.output()) maker_[output] = &node;
       for (const std::string& input : node.input()) readers_[input].push_back(&node);
@@ -62,16 +40,16 @@ class Rewriting {
 
   bool run() {
     for (NodeProto& node : *graph_.mutable_node()) {
-      const auto form = forms().find(node.op_type());
-      if (form != forms().end() && node.domain().empty()) rewrite(node, form->second);
+      const auto form = forms_.find(node.op_type());
+      if (form != forms_.end() && node.domain().empty()) rewrite(node, form->second);
     }
     drop_unused();
     return uses_microsoft_;
   }
 
  private:
-  void rewrite(NodeProto& node, const Form& form) {
-    if (form.parts.empty()) return copy_integers(node);
+  void rewrite(NodeProto& node, const OnnxForm& form) {
+    if (form.to.empty()) return copy_integers(node);
     const NodeProto* result = quantizer_of(node.output(0));
     std::vector<const NodeProto*> tensors;
     for (const std::string& input : node.input()) {
@@ -82,27 +60,27 @@ class Rewriting {
     if (!result && form.needs_integer_result) return;
     set_inputs(node, form, std::move(tensors), result);
     if (result) take_output(node, 0, *result);
-    if (form.type == "QGemm") drop_beta(node);
-    node.set_op_type(form.type);
+    if (form.to == "QGemm") drop_beta(node);
+    node.set_op_type(form.to);
     node.set_domain(form.domain);
     uses_microsoft_ = uses_microsoft_ || !form.domain.empty();
   }
 
-  static void set_inputs(NodeProto& node, const Form& form, std::vector<const NodeProto*> tensors,
-                         const NodeProto* result) {
+  static void set_inputs(NodeProto& node, const OnnxForm& form,
+                         std::vector<const NodeProto*> tensors, const NodeProto* result) {
     const bool takes_bias =
-        std::find(form.parts.begin(), form.parts.end(), Part::Bias) != form.parts.end();
+        std::find(form.order.begin(), form.order.end(), "bias") != form.order.end();
     std::string bias;
     if (takes_bias && tensors.size() == 3) {
       bias = tensors.back()->input(0);
       tensors.pop_back();
     }
     std::vector<std::string> inputs;
-    for (const Part part : form.parts) {
-      if (part == Part::Bias) inputs.push_back(bias);
-      if (part == Part::Result && result)
+    for (const std::string& part : form.order) {
+      if (part == "bias") inputs.push_back(bias);
+      if (part == "result" && result)
         inputs.insert(inputs.end(), {result->input(1), result->input(2)});
-      if (part != Part::Tensors) continue;
+      if (part != "tensors") continue;
       for (const NodeProto* tensor : tensors)
         inputs.insert(inputs.end(), tensor->input().begin(), tensor->input().end());
     }
@@ -206,6 +184,7 @@ class Rewriting {
   }
 
   onnx::GraphProto& graph_;
+  std::map<std::string, OnnxForm> forms_;
   std::unordered_map<std::string, NodeProto*> maker_;
   std::unordered_map<std::string, std::vector<const NodeProto*>> readers_;
   std::unordered_map<std::string, int32_t> types_;  // of constants
@@ -216,6 +195,8 @@ class Rewriting {
 
 }  // namespace
 
-bool use_integer_operators(onnx::GraphProto& graph) { return Rewriting(graph).run(); }
+bool use_integer_operators(onnx::GraphProto& graph, const platforms::Platform& platform) {
+  return Rewriting(graph, platform).run();
+}
 
 }  // namespace sparsebit::exports

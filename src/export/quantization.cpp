@@ -3,7 +3,6 @@
 #include "export/exporter.h"
 
 #include "sparsebit/core/error.h"
-#include "sparsebit/quant/placement/clipping.h"
 #include "sparsebit/quant/spec/qparams.h"
 
 #include <ATen/ATen.h>
@@ -238,15 +237,6 @@ NodeResult Exporter::write_feature_quantizer(const Node& node, const Quantizer& 
   note(writer_, made, integers.note);
   made.integers = std::make_shared<Quantized>(std::move(integers));
   return made;
-}
-
-/// Whether the rounding behind a relu or clamp cuts off the same: then nothing is left to do.
-bool Exporter::is_clipped_by_rounding(const Node& node, const fx::OperatorCall& call) const {
-  const auto bounds = quant::clip_bounds_of(call);
-  if (!bounds || node.users().size() != 1 || fx::mutates_input(node, module_)) return false;
-  const Quantizer* quantizer = quantizer_at(module_, **node.users().begin());
-  return quantizer && quantizer->is_calibrated() && !quantizer->is_off_for_good() &&
-         quant::rounding_clips(*bounds, *quantizer);
 }
 
 }  // namespace sparsebit::exports

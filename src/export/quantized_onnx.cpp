@@ -46,17 +46,17 @@ onnx::ModelProto to_onnx(const quant::QuantModel& model, OnnxExportOptions optio
                     point.place());
   }
   if (model.fixed_batch() == 0) open_batches(model.module(), options);
-  options.metadata["sparsebit.backend"] = to_string(model.config().backend);
+  options.quantized.platform = model.config().platform;
+  options.metadata["sparsebit.backend"] = model.platform().name;
   options.metadata["sparsebit.bits"] = bits_of(model);
-  // ONNX Runtime computes with 8 bits; a weight of 4 in a type of its own would be float to it.
-  if (model.config().backend == quant::Backend::OnnxRuntime)
-    options.quantized.four_bit_types = false;
+  if (!model.platform().four_bit_types) options.quantized.four_bit_types = false;
   const bool as_operators = options.quantized.form == QuantizedOnnxOptions::Form::Operators;
   constexpr int64_t kOldest = 13;  // scales per channel, and integers in pooling
   SPARSEBIT_CHECK(!as_operators || options.opset >= kOldest, Unsupported,
                   "integer operators need opset ", kOldest, ", not ", options.opset);
   onnx::ModelProto proto = to_onnx(model.module(), options);
-  if (as_operators && use_integer_operators(*proto.mutable_graph())) import_microsoft(proto);
+  if (as_operators && use_integer_operators(*proto.mutable_graph(), model.platform()))
+    import_microsoft(proto);
   return proto;
 }
 

@@ -8,6 +8,8 @@
 #include <ATen/ATen.h>
 #include <c10/core/InferenceMode.h>
 
+#include <unordered_set>
+
 namespace sparsebit::fx {
 namespace {
 
@@ -50,16 +52,23 @@ void Interpreter::plan() {
   planned_version_ = graph.version();
 }
 
-Value Interpreter::run(std::vector<Value> inputs) {
+std::unique_ptr<Executor> make_interpreter(GraphModule& module, const ExecutorOptions& options) {
+  auto interpreter = std::make_unique<Interpreter>(module, options.mode);
+  if (options.kernels) interpreter->use_kernels(*options.kernels);
+  return interpreter;
+}
+
+Value Interpreter::run(std::vector<Value> inputs, const Taps& taps) {
   plan();
   SPARSEBIT_CHECK(inputs.size() <= placeholder_count_, InvalidArgument, "the graph has ",
                   placeholder_count_, " inputs, got ", inputs.size());
-  if (mode_ == RunMode::Autograd) return run_steps(std::move(inputs));
+  if (mode_ == RunMode::Autograd) return run_steps(std::move(inputs), taps);
   const c10::InferenceMode inference;
-  return run_steps(std::move(inputs));
+  return run_steps(std::move(inputs), taps);
 }
 
-Value Interpreter::run_steps(std::vector<Value> inputs) {
+Value Interpreter::run_steps(std::vector<Value> inputs, const Taps& taps) {
+  const std::unordered_set<const Node*> tapped(taps.nodes.begin(), taps.nodes.end());
   std::vector<Value> values(steps_.size());
   size_t next_input = 0;
   for (size_t i = 0; i < steps_.size(); ++i) {
@@ -80,6 +89,7 @@ Value Interpreter::run_steps(std::vector<Value> inputs) {
     for (const NodeHook& hook : hooks_) {
       if (hook.after) hook.after(node, values[i]);
     }
+    if (tapped.contains(&node)) taps.see(node, values[i]);
     if (node.op() == Opcode::Output) return std::move(values[i]);
     for (const size_t dead : steps_[i].last_uses) values[dead] = None();
   }

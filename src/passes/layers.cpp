@@ -16,28 +16,10 @@ namespace {
 constexpr std::array kOptions = {"stride",   "padding", "output_padding",
                                  "dilation", "groups",  "padding_mode"};
 
-/// An operator with weights, and the module that has them.
-struct LayerKind {
-  const char* op;
-  const char* module_type;
-  int64_t spatial_axes = 0;
-  bool transposed = false;
-};
-
-constexpr std::array<LayerKind, 7> kKinds = {
-    {{"conv1d", "torch.nn.Conv1d", 1},
-     {"conv2d", "torch.nn.Conv2d", 2},
-     {"conv3d", "torch.nn.Conv3d", 3},
-     {"conv_transpose1d", "torch.nn.ConvTranspose1d", 1, true},
-     {"conv_transpose2d", "torch.nn.ConvTranspose2d", 2, true},
-     {"conv_transpose3d", "torch.nn.ConvTranspose3d", 3, true},
-     {"linear", "torch.nn.Linear"}}};
-
-/// Null for other operators.
-const LayerKind* kind_of(const NodeView& view) {
-  const auto it = std::find_if(kKinds.begin(), kKinds.end(),
-                               [&](const LayerKind& kind) { return view.is(kind.op); });
-  return it == kKinds.end() ? nullptr : &*it;
+/// Of an operator that multiplies its input with a weight; null for others.
+const fx::WeightFacts* facts_of(const NodeView& view) {
+  const bool is_layer = view.call && view.call->op->weight && !view.call->op->weight->looks_up;
+  return is_layer ? &*view.call->op->weight : nullptr;
 }
 
 int64_t groups_of(const NodeView& view) {
@@ -56,8 +38,8 @@ bool has_fixed_options(const NodeView& view) {
 }
 
 /// Whether the weight has the shape that the operator needs.
-bool fits_together(const Layer& layer, const LayerKind& kind) {
-  return layer.weight.dim() == kind.spatial_axes + 2 && layer.weight.numel() > 0 &&
+bool fits_together(const Layer& layer, const fx::WeightFacts& facts) {
+  return layer.weight.dim() == facts.spatial_axes + 2 && layer.weight.numel() > 0 &&
          layer.weight.size(0) % layer.groups == 0 &&
          (!layer.bias.defined() || layer.bias.sizes() == at::IntArrayRef({layer.outputs()}));
 }
@@ -75,13 +57,15 @@ fx::Kwargs constructor_options(const NodeView& view) {
 const std::vector<std::string>& layer_operators() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list;
-    for (const LayerKind& kind : kKinds) list.emplace_back(kind.op);
+    for (const fx::Operator* op : fx::operators().all()) {
+      if (op->weight && !op->weight->looks_up) list.push_back(op->name);
+    }
     return list;
   }();
   return names;
 }
 
-int64_t batched_rank(const NodeView& layer) { return kind_of(layer)->spatial_axes + 2; }
+int64_t batched_rank(const NodeView& layer) { return facts_of(layer)->spatial_axes + 2; }
 
 int64_t Layer::outputs() const { return transposed ? weight.size(1) * groups : weight.size(0); }
 
@@ -115,8 +99,8 @@ at::Tensor Layer::with_inputs_times(const at::Tensor& factor) const {
 }
 
 std::optional<Layer> read_layer(const NodeView& view, const Rewriter& rewriter) {
-  const LayerKind* kind = view.call ? kind_of(view) : nullptr;
-  if (!kind || !has_fixed_options(view)) return std::nullopt;
+  const fx::WeightFacts* facts = facts_of(view);
+  if (!facts || !has_fixed_options(view)) return std::nullopt;
   const at::Tensor* weight = constant_tensor(view.arg("weight"), rewriter);
   const at::Tensor* bias = constant_tensor(view.arg("bias"), rewriter);
   if (!weight || !weight->is_floating_point() || (!bias && !view.arg("bias").is_none()))
@@ -124,10 +108,10 @@ std::optional<Layer> read_layer(const NodeView& view, const Rewriter& rewriter) 
   const Layer layer{.weight = *weight,
                     .bias = bias ? *bias : at::Tensor(),
                     .groups = groups_of(view),
-                    .transposed = kind->transposed,
+                    .transposed = facts->transposed(),
                     .trained = weight->requires_grad(),
                     .bias_trained = bias && bias->requires_grad()};
-  return fits_together(layer, *kind) ? std::optional(layer) : std::nullopt;
+  return fits_together(layer, *facts) ? std::optional(layer) : std::nullopt;
 }
 
 bool agree_on_channels(const NodeView& layer, const NodeView& norm, const Rewriter& rewriter) {
@@ -139,7 +123,7 @@ bool agree_on_channels(const NodeView& layer, const NodeView& norm, const Rewrit
 }
 
 fx::ModulePtr make_layer(const NodeView& view, const Layer& layer, const fx::Kwargs& changes) {
-  const LayerKind& kind = *kind_of(view);
+  const fx::Operator& op = *view.call->op;
   fx::Kwargs options = constructor_options(view);
   for (const auto& [name, value] : changes) {
     for (auto& option : options) {
@@ -148,13 +132,13 @@ fx::ModulePtr make_layer(const NodeView& view, const Layer& layer, const fx::Kwa
   }
   options.emplace_back("bias", layer.bias.defined());
   std::vector<fx::Value> sizes = {layer.inputs(), layer.outputs()};
-  if (kind.spatial_axes > 0) sizes.emplace_back(layer.weight.sizes().slice(2).vec());
+  if (op.weight->spatial_axes > 0) sizes.emplace_back(layer.weight.sizes().slice(2).vec());
   const auto parameter = [](at::Tensor tensor, bool trained) {
     return trained && !tensor.requires_grad() ? tensor.requires_grad_() : tensor;
   };
   fx::TensorList parameters = {{"weight", parameter(layer.weight, layer.trained)}, {"bias", {}}};
   if (layer.bias.defined()) parameters[1].second = parameter(layer.bias, layer.bias_trained);
-  return fx::make_module(kind.module_type, sizes, options,
+  return fx::make_module(op.modules.front().type, sizes, options,
                          {.parameters = std::move(parameters), .buffers = {}}, fx::Grad::AsGiven);
 }
 

@@ -45,10 +45,10 @@ class Profiler {
  private:
   template <class After>
   void run_with(const After& after, const std::vector<fx::Value>& inputs) {
-    fx::Interpreter interpreter(model_.module(), fx::RunMode::Inference);
-    interpreter.add_hook(
-        {.before = {}, .after = [&](const Node& node, fx::Value& value) { after(node, value); }});
-    interpreter.run(inputs);
+    fx::Taps taps;
+    for (const Node& node : model_.module().graph().nodes()) taps.nodes.push_back(&node);
+    taps.see = after;
+    model_.make_executor(fx::RunMode::Inference)->run(inputs, taps);
   }
 
   bool is_layer(const Node& node) const { return layers_.contains(node.name()); }

@@ -94,4 +94,13 @@ const fx::Kernels& onnxruntime_kernels() {
   return kernels;
 }
 
+const fx::Kernels* float_kernels(const platforms::Platform& platform) {
+  static const Registry<const fx::Kernels*> known = [] {
+    Registry<const fx::Kernels*> r("float kernels");
+    r.add("onnxruntime", &onnxruntime_kernels());
+    return r;
+  }();
+  return platform.float_kernels.empty() ? nullptr : known.get(platform.float_kernels);
+}
+
 }  // namespace sparsebit::quant

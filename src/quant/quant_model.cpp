@@ -2,9 +2,9 @@
 
 #include "quant/calibration/batchnorm_tuning.h"
 #include "quant/calibration/calibration.h"
-#include "quant/calibration/onnxruntime_scales.h"
 #include "quant/calibration/samples.h"
-#include "quant/placement/split_silu.h"
+#include "quant/calibration/scale_fits.h"
+#include "quant/lowering/lowering.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
@@ -111,7 +111,7 @@ QuantModel::QuantModel(fx::Module& model, const QConfig& config,
     passes::run_passes(*module_, schedule_of(config_));
     if (!example.empty()) fx::record_shapes(*module_, example);
   }
-  if (config_.backend == Backend::OnnxRuntime) split_silu(*module_);
+  for (const std::string& name : platform().lowering) lowerings().get(name)(*module_);
   const Placement placement = place(*module_, config_);
   insert_quantizers(placement);
   floats_ = placement.floats;
@@ -242,20 +242,22 @@ void QuantModel::insert_weight_quantizer(const WeightPoint& point) {
 
 fx::Value QuantModel::forward(const std::vector<fx::Value>& inputs) {
   if (calibration_) return calibration_->show(inputs);
-  fx::Interpreter interpreter(*module_);
+  return make_executor(fx::RunMode::Autograd)->run(inputs);
+}
+
+std::unique_ptr<fx::Executor> QuantModel::make_executor(fx::RunMode mode) const {
   const bool simulates = std::any_of(points_.begin(), points_.end(), [](const QuantPoint& point) {
     return point.is_feature() && point.quantizer->is_enabled();
   });
-  if (simulates && config_.backend == Backend::OnnxRuntime)
-    interpreter.use_kernels(onnxruntime_kernels());
-  return interpreter.run(inputs);
+  return executors_(*module_, {mode, simulates ? float_kernels(platform()) : nullptr});
 }
 
 void QuantModel::prepare_calibration(const PrepareOptions& options) {
   calibration_.reset();
   module_->eval();
   set_quant({});
-  calibration_ = std::make_unique<Calibration>(*module_, points_, fixed_batch_, options);
+  calibration_ =
+      std::make_unique<Calibration>(*module_, points_, fixed_batch_, options, executors_);
 }
 
 void QuantModel::calc_qparams(const CalcOptions& options) {
@@ -263,7 +265,9 @@ void QuantModel::calc_qparams(const CalcOptions& options) {
                   "call prepare_calibration() and forward() with data before calc_qparams()");
   calibration_->finish(options);
   calibration_.reset();
-  if (config_.backend == Backend::OnnxRuntime) fit_scales_to_onnxruntime(*module_, points_);
+  const std::string& fit = platform().scale_fit;
+  if (!fit.empty()) scale_fits().get(fit)(*module_, points_);
+  set_bias_scales(*module_, points_);
 }
 
 void QuantModel::set_quant(const Enabled& enabled) {
@@ -284,7 +288,7 @@ void QuantModel::init_qat() {
   module_->train();
 }
 
-std::vector<FloatDecision> QuantModel::batchnorm_tuning(const std::function<void()>& feed) {
+std::vector<Decision> QuantModel::batchnorm_tuning(const std::function<void()>& feed) {
   SPARSEBIT_CHECK(!calibration_, InvalidArgument, "call calc_qparams() before batchnorm_tuning()");
   BatchNormTuning tuning(*module_, points_);
   set_quant({.weights = true, .features = true});
@@ -293,8 +297,8 @@ std::vector<FloatDecision> QuantModel::batchnorm_tuning(const std::function<void
     const OneThread same_bits;
     feed();
   }
-  std::vector<FloatDecision> left = tuning.fold();
-  std::erase_if(floats_, [&](const FloatDecision& d) { return !module_->graph().find(d.node); });
+  std::vector<Decision> left = tuning.fold();
+  std::erase_if(floats_, [&](const Decision& d) { return !module_->graph().find(d.node); });
   set_quant({});
   return left;
 }

@@ -12,7 +12,7 @@ QuantOpr::QuantOpr(std::string name, const std::vector<QuantPoint>& points)
     const auto& readers = point.consumers;
     if (std::find(readers.begin(), readers.end(), name_) == readers.end()) continue;
     if (point.is_weight()) {
-      weight_ = point.quantizer.get();
+      if (!weight_) weight_ = point.quantizer.get();  // a bias may follow
     } else if (point.is_feature()) {
       inputs_.push_back(point.quantizer.get());
     }

@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;                                      // 1 had no platform
 constexpr std::array kTargets = {"weight", "feature", "bias"};  // as in the enum
 
 Json json_of(const QuantSpec& spec) {
@@ -81,6 +81,17 @@ TensorConfig config_from(const Json& json, const QuantSpec& spec) {
   return config;
 }
 
+Json json_of(const Decision& decision) {
+  Json json = {{"kind", to_string(decision.kind)}, {"node", decision.node}};
+  if (!decision.other.empty()) json["other"] = decision.other;
+  return json;
+}
+
+Decision decision_from(const Json& json) {
+  return {decision_kind_from_text(json.at("kind").get<std::string>()),
+          json.at("node").get<std::string>(), json.value("other", "")};
+}
+
 /// The path under which a module or tensor was seen before; nothing the first time.
 std::optional<std::string> seen_as(std::map<const void*, std::string>& paths, const void* thing,
                                    const std::string& path) {
@@ -110,8 +121,8 @@ class SavedModelWriter {
     for (const auto& [path, module] : module_.named_modules(fx::Duplicates::Keep))
       json["modules"].push_back(json_of_module(path, *module));
     json["points"] = points();
-    for (const FloatDecision& decision : model_.floats_)
-      json["floats"].push_back({{"node", decision.node}, {"reason", decision.reason}});
+    json["platform"] = model_.config_.platform->text;
+    for (const Decision& decision : model_.floats_) json["floats"].push_back(json_of(decision));
     saved_.description = json.dump();
     return std::move(saved_);
   }
@@ -156,7 +167,7 @@ class SavedModelWriter {
             {"config", json_of(quantizer.config())},
             {"on", state.on},
             {"calibrated", state.calibrated},
-            {"why_off", state.why_off}};
+            {"why_off", state.why_off ? json_of(*state.why_off) : Json()}};
   }
 
   /// name -> the path under which the tensor is stored, or null where there is none.
@@ -213,9 +224,10 @@ class SavedModelReader {
     for (const Json& entry : json.at("modules")) read_module(entry);
     read_nodes(json.at("nodes"));
     for (const Json& entry : json.at("points")) read_point(entry);
+    model_->config_.platform =
+        platforms::parse_platform(json.at("platform").get<std::string>(), "the saved platform");
     if (json.contains("floats")) {
-      for (const Json& entry : json.at("floats"))
-        model_->floats_.push_back({entry.at("node"), entry.at("reason")});
+      for (const Json& entry : json.at("floats")) model_->floats_.push_back(decision_from(entry));
     }
     module_->eval();
     fx::lint(module_->graph(), *module_);
@@ -270,7 +282,9 @@ class SavedModelReader {
     auto* quantizer = dynamic_cast<Quantizer*>(&module);
     SPARSEBIT_CHECK(quantizer, InvalidModel, "the model itself is no quantizer");
     quantizer->restore({json.at("on").get<bool>(), json.at("calibrated").get<bool>(),
-                        json.at("why_off").get<std::string>()});
+                        json.at("why_off").is_null()
+                            ? std::nullopt
+                            : std::optional(decision_from(json.at("why_off")))});
   }
 
   /// Nodes that are there, and scales that fit what they are scales of.

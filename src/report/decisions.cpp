@@ -1,6 +1,7 @@
 #include "sparsebit/report/decisions.h"
 
 #include "sparsebit/fx/resolve.h"
+#include "sparsebit/report/sentences.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -31,7 +32,7 @@ std::string part_of(const QuantPoint& point) {
   return point.is_feature() ? "input" : point.is_weight() ? "weight" : "bias";
 }
 
-bool is_step(const Node& node, const std::unordered_map<std::string, const QuantPoint*>& by_node) {
+bool computes(const Node& node, const std::unordered_map<std::string, const QuantPoint*>& by_node) {
   const bool is_call = node.op() == fx::Opcode::CallFunction ||
                        node.op() == fx::Opcode::CallMethod || node.op() == fx::Opcode::CallModule;
   return is_call && !by_node.contains(node.name());
@@ -39,54 +40,56 @@ bool is_step(const Node& node, const std::unordered_map<std::string, const Quant
 
 }  // namespace
 
-std::vector<Decision> decisions_of(const quant::QuantModel& model) {
+std::vector<NodeDecision> decisions_of(const quant::QuantModel& model) {
   std::unordered_map<std::string, const QuantPoint*> by_node;
   std::unordered_map<std::string, std::vector<const QuantPoint*>> by_reader, by_value;
-  std::unordered_map<std::string, std::string> switched_off;  // why, by reader
+  std::unordered_map<std::string, quant::Decision> switched_off;  // why, by reader
   for (const QuantPoint& point : model.points()) {
     by_node[point.name] = &point;
     if (point.quantizer->is_off_for_good()) {
       for (const std::string& reader : point.consumers)
-        switched_off.emplace(reader, point.quantizer->why_off());
+        switched_off.emplace(reader, *point.quantizer->why_off());
       continue;
     }
     for (const std::string& reader : point.consumers) by_reader[reader].push_back(&point);
     if (point.is_feature()) by_value[point.value].push_back(&point);
   }
-  std::unordered_map<std::string, std::string> reasons;
-  for (const auto& [node, reason] : model.floats()) reasons.emplace(node, reason);
-  std::vector<Decision> decisions;
+  std::unordered_map<std::string, quant::Decision> reasons;
+  for (const quant::Decision& decision : model.floats()) reasons.emplace(decision.node, decision);
+  std::vector<NodeDecision> decisions;
   for (const Node& node : model.module().graph().nodes()) {
-    if (!is_step(node, by_node)) continue;
+    if (!computes(node, by_node)) continue;
     const fx::Spelling* spelling = fx::find_spelling(node, model.module());
-    Decision decision{.node = node.name(), .op = spelling ? spelling->op->name : ""};
+    NodeDecision decision{.node = node.name(), .op = spelling ? spelling->op->name : ""};
     const auto reason = reasons.find(node.name());
     for (const QuantPoint* point : by_reader[node.name()])
       decision.integers.push_back(describe(*point, part_of(*point)));
     if (reason != reasons.end()) {
-      decision.reason = reason->second;
+      decision.why_float = reason->second;
     } else if (const auto off = switched_off.find(node.name()); off != switched_off.end()) {
-      decision.reason = off->second;
+      decision.why_float = off->second;
     } else {
       for (const QuantPoint* point : by_value[node.name()])
-        decision.integers.push_back(describe(*point, "result"));
+        decision.integers.push_back(describe(*point, "output"));
     }
-    if (decision.integers.empty() && decision.reason.empty())
-      decision.reason = "it reads and gives no features";
+    if (decision.integers.empty() && !decision.why_float)
+      decision.why_float = quant::Decision{quant::DecisionKind::NothingQuantized, node.name()};
     decisions.push_back(std::move(decision));
   }
   return decisions;
 }
 
-std::string to_text(const std::vector<Decision>& decisions) {
+std::string to_text(const std::vector<NodeDecision>& decisions,
+                    const platforms::Platform& platform) {
   size_t of_node = 4, of_op = 8;
-  for (const Decision& decision : decisions) {
+  for (const NodeDecision& decision : decisions) {
     of_node = std::max(of_node, decision.node.size());
     of_op = std::max(of_op, decision.op.size());
   }
-  std::string text = fmt::format("{:<{}}  {:<{}}  decision\n", "step", of_node, "operator", of_op);
-  for (const Decision& decision : decisions) {
-    std::string what = decision.reason.empty() ? "" : "float: " + decision.reason;
+  std::string text = fmt::format("{:<{}}  {:<{}}  decision\n", "node", of_node, "operator", of_op);
+  for (const NodeDecision& decision : decisions) {
+    std::string what =
+        decision.why_float ? "float: " + sentence(*decision.why_float, platform) : "";
     for (const IntegerTensor& tensor : decision.integers)
       what += fmt::format("{}{} {}", what.empty() ? "" : "; ", tensor.part, tensor.kind);
     text += fmt::format("{:<{}}  {:<{}}  {}\n", decision.node, of_node, decision.op, of_op, what);
@@ -94,12 +97,16 @@ std::string to_text(const std::vector<Decision>& decisions) {
   return text;
 }
 
-std::string to_json(const std::vector<Decision>& decisions) {
+std::string to_json(const std::vector<NodeDecision>& decisions,
+                    const platforms::Platform& platform) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const Decision& decision : decisions) {
+  for (const NodeDecision& decision : decisions) {
     nlohmann::ordered_json entry = {{"node", decision.node}, {"operator", decision.op}};
     entry["decision"] = decision.is_quantized() ? "quantized" : "float";
-    if (!decision.reason.empty()) entry["reason"] = decision.reason;
+    if (decision.why_float) {
+      entry["kind"] = to_string(decision.why_float->kind);
+      entry["reason"] = sentence(*decision.why_float, platform);
+    }
     for (const IntegerTensor& tensor : decision.integers) {
       entry["integers"].push_back({{"part", tensor.part},
                                    {"value", tensor.value},

@@ -4,8 +4,7 @@
 #include "sparsebit/core/sha256.h"
 #include "sparsebit/export/quantized_file.h"
 #include "sparsebit/io/npy.h"
-#include "sparsebit/quant/spec/default_config.h"
-#include "sparsebit/quant/spec/qconfig.h"
+#include "sparsebit/quant/config/qconfig.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -301,7 +300,7 @@ A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}
                                      data.c_str(), "-o", out.c_str(), "--samples", "2"});
   EXPECT_THAT(result.err, HasSubstr("'dorefa' is meant to be trained, and this only calibrates"));
   EXPECT_THAT(result.err, HasSubstr("samples are bytes from 0 to 255"));
-  EXPECT_THAT(result.out, HasSubstr("it runs as one with the step before"));
+  EXPECT_THAT(result.out, HasSubstr("fused with the operator before it"));
 }
 
 TEST_F(QuantizeCommand, TheFileHoldsItsOrigin) {
@@ -386,7 +385,7 @@ TEST_F(QuantizeToOnnx, CertifiesWhatItWrote) {
   const auto certificate = nlohmann::json::parse(bytes_of("m.certificate.json"));
   EXPECT_EQ(certificate["passed"], true);
   EXPECT_EQ(certificate["sha256"]["config"],
-            sha256_of(quant::default_config(quant::Backend::OnnxRuntime)));
+            sha256_of(platforms::find_platform("onnxruntime")->config));
 }
 
 TEST_F(QuantizeToOnnx, ACertificateLater) {
@@ -454,7 +453,7 @@ TEST_F(QuantizeToOnnx, OptionsThatDoNotGoTogether) {
   EXPECT_THAT(error_of("m.onnx", {"--extra-info", "--certify"}), HasSubstr("--extra-info goes"));
   EXPECT_THAT(error_of("m.quantized", {"--format", "qoperator"}), HasSubstr("are for ONNX files"));
   EXPECT_THAT(error_of("m.onnx", {"--format", "qoperator", "--platform", "tensorrt"}),
-              HasSubstr("--format qoperator is for onnxruntime"));
+              HasSubstr("--format qoperator: tensorrt has no integer operators; onnxruntime does"));
   EXPECT_THAT(error_of("m.onnx", {"--most-steps", "2"}), HasSubstr("--certify"));
   EXPECT_THAT(error_of("m.onnx", {"--certify", "--most-steps", "nan"}),
               HasSubstr("'nan' is no number from 0 on"));
@@ -490,17 +489,18 @@ TEST_F(QuantizeToOnnx, AsIntegerOperators) {
 TEST_F(QuantizeToOnnx, APlatformThatIsNotTheConfigs) {
   const Result result = quantize("m.onnx", {"--platform", "tensorrt"});
   EXPECT_EQ(result.code, 1);
-  EXPECT_THAT(result.err, HasSubstr("it is for the backend virtual, and --platform says tensorrt"));
+  EXPECT_THAT(result.err,
+              HasSubstr("it is for the platform virtual, and --platform says tensorrt"));
   const Result unknown = quantize_by_default("m.onnx", {"--platform", "tpu"});
   EXPECT_EQ(unknown.code, 2);
-  EXPECT_THAT(unknown.err, HasSubstr("tpu not in {onnxruntime,tensorrt,virtual}"));
+  EXPECT_THAT(unknown.err, HasSubstr("unknown platform 'tpu'"));
 }
 
 TEST(ConfigCommand, ShowsWhatQuantizeDoesByDefault) {
-  for (const char* platform : {"onnxruntime", "tensorrt", "virtual"}) {
+  for (const std::string& platform : platforms::platforms().names()) {
     const Result result = run_command({"config", "--platform", platform});
     EXPECT_EQ(result.code, 0);
-    EXPECT_EQ(to_string(quant::parse_qconfig(parse_yaml(result.out, "shown")).backend), platform);
+    EXPECT_EQ(quant::parse_qconfig(parse_yaml(result.out, "shown")).platform->name, platform);
   }
 }
 

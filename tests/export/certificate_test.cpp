@@ -11,7 +11,6 @@
 #include "sparsebit/fx/tracer.h"
 #include "sparsebit/nn/functional.h"
 #include "sparsebit/nn/layers.h"
-#include "sparsebit/quant/spec/default_config.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -109,8 +108,7 @@ class OneLayer : public nn::Module {
 };
 
 quant::QConfig default_config() {
-  return quant::parse_qconfig(
-      parse_yaml(quant::default_config(quant::Backend::OnnxRuntime), "default"));
+  return quant::default_qconfig(platforms::find_platform("onnxruntime"));
 }
 
 class CertificateTest : public testing::Test {
@@ -152,14 +150,14 @@ TEST_F(CertificateTest, AllWaysAreCompared) {
   EXPECT_EQ(certificate.samples, 6);
   EXPECT_EQ(certificate.expected, "simulation");
   ASSERT_THAT(certificate.comparisons, SizeIs(4));
-  EXPECT_EQ(certificate.comparisons[0].way, Runner::ReadAgain);
+  EXPECT_EQ(certificate.comparisons[0].runner, Runner::ReadAgain);
   EXPECT_EQ(certificate.comparisons[0].outputs[0].largest, 0);
-  EXPECT_EQ(certificate.comparisons[1].way, Runner::NotOptimized);
+  EXPECT_EQ(certificate.comparisons[1].runner, Runner::NotOptimized);
   EXPECT_EQ(certificate.comparisons[1].outputs[0].largest, 0);
   EXPECT_EQ(certificate.comparisons[1].limit, 1);
-  EXPECT_EQ(certificate.comparisons[2].way, Runner::Optimized);
+  EXPECT_EQ(certificate.comparisons[2].runner, Runner::Optimized);
   EXPECT_EQ(certificate.comparisons[2].limit, certificate.comparisons[3].outputs[0].of_most);
-  EXPECT_EQ(certificate.comparisons[3].way, Runner::FloatModel);
+  EXPECT_EQ(certificate.comparisons[3].runner, Runner::FloatModel);
   EXPECT_GT(certificate.comparisons[3].outputs[0].largest, 0);
   EXPECT_TRUE(certificate.comparisons[3].outputs[0].answer.has_value());
   EXPECT_GT(certificate.speed->ratio(), 0);

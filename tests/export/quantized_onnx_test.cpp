@@ -10,7 +10,6 @@
 #include "sparsebit/fx/printer.h"
 #include "sparsebit/nn/functional.h"
 #include "sparsebit/nn/layers.h"
-#include "sparsebit/quant/spec/default_config.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -24,7 +23,6 @@
 namespace sparsebit::exports::test::quantized_onnx_test {
 namespace {
 
-using quant::Backend;
 using quant::QuantModel;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -50,8 +48,8 @@ class Net : public nn::Module {
   }
 };
 
-quant::QConfig config_for(Backend backend) {
-  return quant::parse_qconfig(parse_yaml(quant::default_config(backend), "default"));
+quant::QConfig config_for(const std::string& platform) {
+  return quant::default_qconfig(platforms::find_platform(platform));
 }
 
 const at::Tensor& samples() {
@@ -93,7 +91,7 @@ void expect_same(QuantModel& model, const onnx::ModelProto& file, double toleran
 }
 
 TEST(QuantizedOnnx, IntegersOnAllSidesForOnnxRuntime) {
-  const QuantModel model = calibrated_net(config_for(Backend::OnnxRuntime));
+  const QuantModel model = calibrated_net(config_for("onnxruntime"));
   // Pairs are around each step; activations are gone, since rounding cuts off what they would.
   EXPECT_EQ(
       outline(to_onnx(model)),
@@ -135,11 +133,11 @@ fc = Gemm(flatten_quantizer, fc_weight_quantizer, fc_bias_quantizer)
 )");
 }
 
-TEST(QuantizedOnnx, EveryBackendGivesTheSameNumbers) {
-  for (const Backend backend : {Backend::OnnxRuntime, Backend::TensorRt, Backend::Virtual}) {
-    SCOPED_TRACE(to_string(backend));
-    QuantModel model = calibrated_net(config_for(backend));
-    expect_same(model, to_onnx(model), backend == Backend::OnnxRuntime ? 1e-6 : 1e-4);
+TEST(QuantizedOnnx, EveryPlatformGivesTheSameNumbers) {
+  for (const char* platform : {"onnxruntime", "tensorrt", "tensorrt_explicit", "virtual", "snpe"}) {
+    SCOPED_TRACE(platform);
+    QuantModel model = calibrated_net(config_for(platform));
+    expect_same(model, to_onnx(model), platform == std::string("onnxruntime") ? 1e-6 : 1e-4);
   }
 }
 
@@ -195,7 +193,7 @@ TEST(QuantizedOnnx, GroupsOfWeights) {
 }
 
 TEST(QuantizedOnnx, TheModelStaysAsItIs) {
-  QuantModel model = calibrated_net(config_for(Backend::OnnxRuntime));
+  QuantModel model = calibrated_net(config_for("onnxruntime"));
   model.set_quant({});
   const at::Tensor before = simulated(model);
   const std::string text = fx::to_text(model.module().graph());
@@ -253,7 +251,7 @@ class Convolutions : public nn::Module {
 
 /// What a quantized model loses, in decibels; it has to agree with its file and ONNX Runtime.
 double signal_to_noise_of(Convolutions& network) {
-  QuantModel model = calibrated(network, config_for(Backend::OnnxRuntime));
+  QuantModel model = calibrated(network, config_for("onnxruntime"));
   const at::Tensor found = simulated(model);
   expect_same(model, to_onnx(model), 1e-6);
   model.set_quant({});
@@ -274,7 +272,7 @@ TEST(QuantizedOnnx, SiluIsTwoStepsWithIntegers) {
   Convolutions network([](Convolutions& net, const nn::Value& x) {
     return net.conv("b", nn::call_function("torch.nn.functional.silu", {net.conv("a", x)}));
   });
-  QuantModel model = calibrated(network, config_for(Backend::OnnxRuntime));
+  QuantModel model = calibrated(network, config_for("onnxruntime"));
   const sparsebit::test::TempDir dir;
   export_onnx(model, dir / "m.onnx", {.opset = 17});
   OnnxRuntime().load(dir / "m.onnx", {.optimized = dir / "run.onnx"});
@@ -308,7 +306,7 @@ TEST(QuantizedOnnx, ALayerThatIsCalledTwiceHasABiasForEachInput) {
     const nn::Value once = net.conv("a", x);
     return nn::cat({net.conv("a", once * 9.0), once}, 1);
   });
-  const QuantModel model = calibrated(network, config_for(Backend::OnnxRuntime));
+  const QuantModel model = calibrated(network, config_for("onnxruntime"));
   int biases = 0;
   for (const quant::QuantPoint& point : model.points()) biases += point.is_bias() ? 1 : 0;
   EXPECT_EQ(biases, 2);
@@ -317,7 +315,7 @@ TEST(QuantizedOnnx, ALayerThatIsCalledTwiceHasABiasForEachInput) {
 
 /// What ONNX Runtime makes of pairs, and what we write instead of them, are the same kernels.
 TEST(QuantizedOnnx, IntegerOperatorsComputeWhatFusedPairsDo) {
-  const QuantModel model = calibrated_net(config_for(Backend::OnnxRuntime));
+  const QuantModel model = calibrated_net(config_for("onnxruntime"));
   const sparsebit::test::TempDir dir;
   export_onnx(model, dir / "pairs.onnx", {.opset = 17});
   export_onnx(model, dir / "operators.onnx",
@@ -347,14 +345,14 @@ TEST(QuantizedOnnx, IntegersOfOtherWidthsKeepTheirPairs) {
 
 TEST(QuantizedOnnx, WithoutScalesThereIsNoFile) {
   Net net;
-  const QuantModel model(net, config_for(Backend::OnnxRuntime), {samples()});
+  const QuantModel model(net, config_for("onnxruntime"), {samples()});
   EXPECT_THAT([&] { to_onnx(model); },
               ThrowsMessage<Error>(HasSubstr("it is not calibrated, so it cannot be written, at "
                                              "'x_quantizer', the quantizer of 'x'")));
 }
 
 TEST(QuantizedOnnx, OldOpsetsHaveNoScalesPerChannel) {
-  const QuantModel model = calibrated_net(config_for(Backend::OnnxRuntime));
+  const QuantModel model = calibrated_net(config_for("onnxruntime"));
   EXPECT_THAT([&] { to_onnx(model, {.opset = 11}); },
               ThrowsMessage<Error>(HasSubstr("scales per channel need opset 13, not 11")));
 }
@@ -362,7 +360,7 @@ TEST(QuantizedOnnx, OldOpsetsHaveNoScalesPerChannel) {
 /// What TensorRT wants: symmetric pairs at the inputs of layers, no zero points but 0, float
 /// biases, and one branch of a residual sum.
 TEST(QuantizedOnnx, TensorRtRules) {
-  const QuantModel model = calibrated_net(config_for(Backend::TensorRt));
+  const QuantModel model = calibrated_net(config_for("tensorrt_explicit"));
   const onnx::ModelProto file = to_onnx(model);
   std::map<std::string, const onnx::TensorProto*> constants;
   for (const onnx::TensorProto& tensor : file.graph().initializer())

@@ -7,7 +7,6 @@
 #include "sparsebit/export/certificate.h"
 #include "sparsebit/export/onnxruntime.h"
 #include "sparsebit/export/quantized_onnx.h"
-#include "sparsebit/quant/spec/default_config.h"
 #include "sparsebit/report/coverage.h"
 #include "sparsebit/zoo/zoo.h"
 
@@ -34,8 +33,7 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 class QuantizedZoo : public testing::TestWithParam<Case> {};
 
 quant::QuantModel calibrated(const zoo::Example& example) {
-  const quant::QConfig config = quant::parse_qconfig(
-      parse_yaml(quant::default_config(quant::Backend::OnnxRuntime), "default"));
+  const quant::QConfig config = quant::default_qconfig(platforms::find_platform("onnxruntime"));
   quant::QuantModel model(*example.model, config, example.inputs);
   model.prepare_calibration();
   model.forward(example.inputs);
@@ -61,9 +59,9 @@ void expect_as_foretold(const report::Coverage& coverage, const Kernels& kernels
       {{"leaky_relu"}, {"QLinearLeakyRelu"}, {"LeakyRelu"}}};
   for (const auto& [operators, of_integers, of_floats] : families) {
     const auto foretold = [&](bool integers) {
-      return std::count_if(coverage.steps.begin(), coverage.steps.end(), [&](const auto& step) {
-        return step.integers == integers &&
-               std::find(operators.begin(), operators.end(), step.op) != operators.end();
+      return std::count_if(coverage.nodes.begin(), coverage.nodes.end(), [&](const auto& node) {
+        return !node.why_float == integers &&
+               std::find(operators.begin(), operators.end(), node.op) != operators.end();
       });
     };
     const auto run = [&](const std::vector<std::string>& types) {
@@ -103,7 +101,7 @@ TEST_P(QuantizedZoo, IsTheSameEverywhereAndRunsWithIntegers) {
   for (const size_t exact : {0, 1}) {  // read again, and ONNX Runtime without optimizations
     if (exact == 1 && float_steps_differ) continue;
     for (const OutputDifference& output : certificate.comparisons[exact].outputs)
-      EXPECT_GE(output.within_step, 0.999) << to_string(certificate.comparisons[exact].way);
+      EXPECT_GE(output.within_step, 0.999) << to_string(certificate.comparisons[exact].runner);
   }
 
   OnnxRuntime().load(file, {.optimized = optimized});
@@ -111,7 +109,7 @@ TEST_P(QuantizedZoo, IsTheSameEverywhereAndRunsWithIntegers) {
   const onnx::ModelProto run = io::load_onnx(optimized);
   for (const onnx::NodeProto& node : run.graph().node()) ++kernels[node.op_type()];
   for (const auto& [type, count] : GetParam().kernels) EXPECT_EQ(kernels[type], count) << type;
-  expect_as_foretold(report::coverage_in_onnxruntime(model), kernels);
+  expect_as_foretold(report::coverage_of(model), kernels);
 }
 
 INSTANTIATE_TEST_SUITE_P(

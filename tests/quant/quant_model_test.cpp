@@ -71,7 +71,8 @@ TEST(QuantModel, PutsQuantizersIntoTheGraph) {
               ThrowsMessage<Error>(HasSubstr("did you mean 'conv_weight_quantizer'")));
   EXPECT_THAT(model.to_mermaid(), HasSubstr("x_quantizer --> conv"));
   EXPECT_EQ(model.floats().front().node, "act");
-  EXPECT_EQ(model.floats().front().reason, "it runs as one with 'conv'");
+  EXPECT_EQ(model.floats().front().kind, DecisionKind::FusedWith);
+  EXPECT_EQ(model.floats().front().other, "conv");
 }
 
 TEST(QuantModel, EveryModelOfTheZooComputesWhatItDid) {
@@ -315,9 +316,9 @@ TEST(QuantModel, SkippedModulesStayFloat) {
     EXPECT_THAT(quantized_inputs(model), testing::Contains(HasSubstr("> layer2_0_conv1")));
     EXPECT_THAT(model.unused_patterns(),
                 testing::ElementsAre("SKIP_TRACE_MODULES: 'nothing.*' matches no module"));
-    const auto skipped = std::count_if(
-        model.floats().begin(), model.floats().end(),
-        [](const FloatDecision& d) { return d.reason == "SKIP_TRACE_MODULES names it"; });
+    const auto skipped =
+        std::count_if(model.floats().begin(), model.floats().end(),
+                      [](const Decision& d) { return d.kind == DecisionKind::SkippedModule; });
     EXPECT_GE(skipped, 3);
   }
 }
@@ -397,7 +398,7 @@ TEST(QuantModel, IntegersAreNotQuantized) {
   model.prepare_calibration();
   model.forward({i, j});
   model.calc_qparams();
-  EXPECT_EQ(model.quantizer("i_quantizer").why_off(), "its values are no floating numbers");
+  EXPECT_EQ(model.quantizer("i_quantizer").why_off()->kind, DecisionKind::ValuesNotFloat);
   model.set_quant({.weights = true, .features = true});
   model.forward({i, j});
 }

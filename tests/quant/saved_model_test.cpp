@@ -69,7 +69,7 @@ TEST(SavedModel, StatesAreKept) {
   model->set_quant({.weights = true});
   model->points().front().quantizer->switch_off("the first layer is small");
   const auto again = restore_model(save_model(*model));
-  EXPECT_EQ(again->points().front().quantizer->why_off(), "the first layer is small");
+  EXPECT_EQ(again->points().front().quantizer->why_off()->other, "the first layer is small");
   EXPECT_FALSE(again->points()[1].quantizer->is_enabled());
   EXPECT_TRUE(again->quantizer("conv1_weight_quantizer").is_enabled());
   EXPECT_EQ(again->floats().size(), model->floats().size());
@@ -85,8 +85,8 @@ TEST(SavedModel, WhatIsNotOneIsAnError) {
     saved.description.replace(at, what.size(), by);
     return saved;
   };
-  EXPECT_THAT([&] { restore_model(broken("\"format\":1", "\"format\":9")); },
-              ThrowsMessage<Error>(HasSubstr("this is format 9, and only 1 is understood")));
+  EXPECT_THAT([&] { restore_model(broken("\"format\":2", "\"format\":9")); },
+              ThrowsMessage<Error>(HasSubstr("this is format 9, and only 2 is understood")));
   EXPECT_THAT([&] { restore_model(broken("{\"format\"", "[{\"format\"")); },
               ThrowsMessage<Error>(HasSubstr("this is no saved quantized model")));
   EXPECT_THAT([&] { restore_model(broken("\"bits\":6", "\"bits\":60")); },
@@ -106,7 +106,7 @@ TEST(SavedModel, WhatIsNotOneIsAnError) {
       {"\"channel_axis\":0", "\"channel_axis\":7"},
       {"{\"path\":\"\",",
        "{\"path\":\"\",\"quantizer\":{\"on\":true,\"calibrated\":true,"
-       "\"why_off\":\"\"},"},
+       "\"why_off\":null},"},
       {"    return ", "    # "},
   };
   for (const auto& [what, by] : damages) {

@@ -29,11 +29,11 @@ struct OutputDifference {
 /// A way to compute a model.
 enum class Runner { ReadAgain, NotOptimized, Optimized, FloatModel };
 /// "file, read again", "ONNX Runtime, not optimized", "ONNX Runtime, optimized", "float model"
-std::string to_string(Runner way);
+std::string to_string(Runner runner);
 
 /// One way to compute the model, compared with what is expected.
 struct Comparison {
-  Runner way;
+  Runner runner;
   std::vector<OutputDifference> outputs = {};
   std::optional<double> limit = {};  ///< on `of_most`; nothing: it is told, not judged
   bool passed = true;
@@ -59,7 +59,7 @@ struct Certificate {
 
   bool passed() const;
   /// The comparison of this way; null when there is none.
-  const Comparison* find(Runner way) const;
+  const Comparison* find(Runner runner) const;
 };
 
 struct CertifyOptions {

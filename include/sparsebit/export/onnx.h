@@ -2,6 +2,7 @@
 
 #include "sparsebit/fx/graph_module.h"
 #include "sparsebit/io/onnx_file.h"
+#include "sparsebit/platforms/platform.h"
 
 #include <onnx/onnx_pb.h>
 
@@ -23,8 +24,10 @@ struct QuantizedOnnxOptions {
     Operators  ///< QLinearConv and the like, some of which only ONNX Runtime has (QOperator)
   };
   Form form = Form::Pairs;
-  /// Weights of 4 bits as INT4 and UINT4, from opset 21 on; otherwise, and always for BACKEND
-  /// onnxruntime, as 8 bits.
+  /// What the file is for.
+  platforms::PlatformPtr platform = platforms::find_platform("virtual");
+  /// Weights of 4 bits as INT4 and UINT4, from opset 21 on and if the platform has them; otherwise
+  /// as 8 bits.
   bool four_bit_types = true;
   /// An attribute `bits` at each pair, which ONNX Runtime refuses to read.
   bool bits_attribute = false;

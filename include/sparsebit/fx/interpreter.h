@@ -1,22 +1,12 @@
 #pragma once
 
 #include "sparsebit/fx/executor.h"
-#include "sparsebit/fx/graph_module.h"
-#include "sparsebit/fx/ops/operator.h"
 
 #include <functional>
-#include <map>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
 namespace sparsebit::fx {
-
-/// Whether a run records gradients.
-enum class RunMode {
-  Autograd,   ///< the caller's gradient mode applies; what training needs
-  Inference,  ///< no gradients, least memory
-};
 
 /// The arguments of one node's call, nodes replaced by their values.
 struct NodeCall {
@@ -32,9 +22,6 @@ struct NodeHook {
   std::function<void(const Node&, Value&)> after;      ///< may replace the result
 };
 
-/// Other kernels for operators, by canonical name: for runs that imitate another library.
-using Kernels = std::map<std::string, Kernel, std::less<>>;
-
 /// Runs a graph node by node and frees every value after its last use.
 ///
 /// An error inside a node gains a line with the node's name, target and argument shapes.
@@ -49,7 +36,7 @@ class Interpreter : public Executor {
   /// From now on these compute the operators they are for. They must outlive this object.
   void use_kernels(const Kernels& kernels) { kernels_ = &kernels; }
 
-  Value run(std::vector<Value> inputs) override;
+  Value run(std::vector<Value> inputs, const Taps& taps = {}) override;
 
   /// Runs one node with the arguments given: for those who walk the graph in their own way. Hooks
   /// do not see it.
@@ -62,7 +49,7 @@ class Interpreter : public Executor {
   };
 
   void plan();
-  Value run_steps(std::vector<Value> inputs);
+  Value run_steps(std::vector<Value> inputs, const Taps& taps);
   Value dispatch(const Node& node, NodeCall& call);
   const Kernel* other_kernel(const Spelling* spelling) const;
   Value run_other(const Node& node, const Spelling& spelling, const Kernel& kernel,

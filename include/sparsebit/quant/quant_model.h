@@ -1,11 +1,12 @@
 #pragma once
 
+#include "sparsebit/fx/executor.h"
 #include "sparsebit/fx/graph_module.h"
 #include "sparsebit/quant/calibration_options.h"
+#include "sparsebit/quant/config/qconfig.h"
 #include "sparsebit/quant/placement/placement.h"
 #include "sparsebit/quant/quant_opr.h"
 #include "sparsebit/quant/quant_point.h"
-#include "sparsebit/quant/spec/qconfig.h"
 
 #include <functional>
 #include <memory>
@@ -42,6 +43,15 @@ class QuantModel {
   fx::GraphModule& module() { return *module_; }
   const fx::GraphModule& module() const { return *module_; }
   const QConfig& config() const { return config_; }
+  const platforms::Platform& platform() const { return *config_.platform; }
+
+  /// What runs the graph from now on, for calibration, profiling and evaluation: the Interpreter
+  /// unless another engine is given.
+  void set_executor(fx::ExecutorFactory factory) { executors_ = std::move(factory); }
+  /// A run of the graph as it is now. With quantized activations it computes with the platform's
+  /// float kernels.
+  std::unique_ptr<fx::Executor> make_executor(fx::RunMode mode) const;
+
   /// How many samples the graph takes at once; 0 when any number will do.
   int64_t fixed_batch() const { return fixed_batch_; }
 
@@ -68,7 +78,7 @@ class QuantModel {
   /// each batch counting the same. Then they are folded into the layers before them, whose weights
   /// keep their integers, and quantization is off. When `feed` throws, the model is as before.
   /// Returns the norms that were not folded, and why.
-  std::vector<FloatDecision> batchnorm_tuning(const std::function<void()>& feed);
+  std::vector<Decision> batchnorm_tuning(const std::function<void()>& feed);
 
   /// Features in graph order, then weights.
   const std::vector<QuantPoint>& points() const { return points_; }
@@ -80,7 +90,7 @@ class QuantModel {
   /// The graph with its quantizers as a flow chart, see fx::to_mermaid().
   std::string to_mermaid() const;
   /// Nodes that stay float, and why.
-  const std::vector<FloatDecision>& floats() const { return floats_; }
+  const std::vector<Decision>& floats() const { return floats_; }
   /// Patterns of the config that match no layer or module.
   const std::vector<std::string>& unused_patterns() const { return unused_patterns_; }
 
@@ -100,8 +110,9 @@ class QuantModel {
   std::shared_ptr<fx::GraphModule> module_;
   int64_t fixed_batch_ = 0;
   std::vector<QuantPoint> points_;
-  std::vector<FloatDecision> floats_;
+  std::vector<Decision> floats_;
   std::vector<std::string> unused_patterns_;
+  fx::ExecutorFactory executors_ = fx::make_interpreter;
   std::unique_ptr<Calibration> calibration_;  // while there is one
 };
 

@@ -2,33 +2,32 @@
 
 #include "sparsebit/quant/quant_model.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace sparsebit::report {
 
-/// What ONNX Runtime will do with one step of a graph.
-struct StepCoverage {
+/// What the target will do with one node of a graph.
+struct NodeCoverage {
   std::string node;
-  std::string op;  ///< canonical name of the operator
-  int64_t multiplications =
-      0;  ///< of the example that shapes were recorded with; 0 for cheap steps
-  bool integers = false;
-  std::string reason = {};  ///< why not, naming the place that breaks it
+  std::string op;    ///< canonical name of the operator
+  int64_t macs = 0;  ///< of the example that shapes were recorded with; 0 for cheap nodes
+  std::optional<quant::Decision> why_float = {};  ///< nothing: it computes with integers
 };
 
-/// How much of a quantized model runs with integers.
+/// How much of a quantized model the platform computes with integers.
 struct Coverage {
-  std::vector<StepCoverage> steps;  ///< in graph order; without those that compute nothing
+  std::vector<NodeCoverage> nodes;  ///< in graph order; without those that compute nothing
 
-  double share_of_steps() const;
+  double share_of_nodes() const;
   /// 1 when there is nothing to multiply.
-  double share_of_multiplications() const;
-  /// Those in float, most multiplications first.
-  std::vector<const StepCoverage*> floats() const;
+  double share_of_macs() const;
+  /// Those in float, most MACs first.
+  std::vector<const NodeCoverage*> floats() const;
 };
 
-/// Read off the pairs in the graph by the rules in runtime_rules.h, whatever placement wanted.
-Coverage coverage_in_onnxruntime(const quant::QuantModel& model);
+/// Read off the quantizers in the graph by the platform's table, whatever placement wanted.
+Coverage coverage_of(const quant::QuantModel& model);
 
 }  // namespace sparsebit::report

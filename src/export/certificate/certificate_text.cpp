@@ -13,7 +13,7 @@ using nlohmann::ordered_json;
 /// Of the worst of its outputs.
 std::string line_of(const Comparison& comparison, size_t width) {
   if (!comparison.missing.empty())
-    return fmt::format("  {:<{}}  not compared: {}\n", to_string(comparison.way), width,
+    return fmt::format("  {:<{}}  not compared: {}\n", to_string(comparison.runner), width,
                        comparison.missing);
   double most = 0, largest = 0, relative = 0;
   std::string answers;
@@ -24,12 +24,12 @@ std::string line_of(const Comparison& comparison, size_t width) {
     if (output.answer && answers.empty()) answers = fmt::format("{:.1f} %", 100 * *output.answer);
   }
   return fmt::format("  {:<{}}  {:>9.3g}  {:>9.3g}  {:>9.2g}  {:>11}{}\n",
-                     to_string(comparison.way), width, most, largest, relative,
+                     to_string(comparison.runner), width, most, largest, relative,
                      answers.empty() ? "-" : answers, comparison.passed ? "" : "  too far");
 }
 
 ordered_json described(const Comparison& comparison) {
-  ordered_json json = {{"way", to_string(comparison.way)}};
+  ordered_json json = {{"way", to_string(comparison.runner)}};
   if (!comparison.missing.empty()) {
     json["missing"] = comparison.missing;
     return json;
@@ -67,8 +67,8 @@ std::string notes_of(const Certificate& certificate) {
 
 }  // namespace
 
-std::string to_string(Runner way) {
-  switch (way) {
+std::string to_string(Runner runner) {
+  switch (runner) {
     case Runner::ReadAgain:
       return "file, read again";
     case Runner::NotOptimized:
@@ -84,7 +84,7 @@ std::string to_string(Runner way) {
 std::string to_text(const Certificate& certificate) {
   size_t width = 0;
   for (const Comparison& comparison : certificate.comparisons)
-    width = std::max(width, to_string(comparison.way).size());
+    width = std::max(width, to_string(comparison.runner).size());
   std::string text = fmt::format(
       "certificate: {} ({} samples; differences from the {}, in steps of the output)\n",
       certificate.passed() ? "passed" : "FAILED", certificate.samples, certificate.expected);

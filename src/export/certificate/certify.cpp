@@ -37,11 +37,11 @@ Tensors run_simulation(quant::QuantModel& model, const Tensors& inputs) {
   return results;
 }
 
-Tensors run_here(fx::GraphModule& module, const Tensors& inputs) {
-  fx::Interpreter interpreter(module, fx::RunMode::Inference);
-  interpreter.use_kernels(quant::onnxruntime_kernels());
+/// With the float arithmetic of the simulation, so that the two can be compared to the bit.
+Tensors run_here(fx::GraphModule& module, const fx::Kernels* kernels, const Tensors& inputs) {
+  const auto executor = fx::make_interpreter(module, {fx::RunMode::Inference, kernels});
   Tensors results;
-  collect(interpreter.run({inputs.begin(), inputs.end()}), results);
+  collect(executor->run({inputs.begin(), inputs.end()}), results);
   return results;
 }
 
@@ -87,7 +87,13 @@ struct FileKind {
   bool has_integer_operators = false;  ///< QLinearConv and the like
   std::string backend = {};            ///< as `sparsebit quantize` noted it
 
-  bool sums_are_exact() const { return backend == "onnxruntime" && !has_integer_operators; }
+  /// Whether ONNX Runtime computes the same sums as we do, to the last bit.
+  bool sums_are_exact(const quant::QuantModel* simulation) const {
+    if (has_integer_operators) return false;
+    if (simulation) return simulation->platform().exact_sums;
+    const platforms::PlatformPtr* platform = platforms::platforms().find(backend);
+    return platform && (*platform)->exact_sums;
+  }
 };
 
 FileKind kind_of(const onnx::ModelProto& model) {
@@ -120,7 +126,7 @@ std::string processor() {
 
 /// A way, and what was found so far.
 struct Trial {
-  Runner way;
+  Runner runner;
   Run run;
   std::optional<double> limit;  // nothing: not judged
   std::vector<DifferenceMeter> meters = {};
@@ -144,7 +150,12 @@ class Certifier {
                                          {.name = name, .folder = options.file.parent_path()});
     read_again_->eval();
     result_.processor = processor();
-    const Run again = [this](const Tensors& inputs) { return run_here(*read_again_, inputs); };
+    const fx::Kernels* kernels = options.simulation
+                                     ? quant::float_kernels(options.simulation->platform())
+                                     : &quant::onnxruntime_kernels();
+    const Run again = [this, kernels](const Tensors& inputs) {
+      return run_here(*read_again_, kernels, inputs);
+    };
     if (options.simulation) {
       result_.expected = "simulation";
       expected_ = [this](const Tensors& in) { return run_simulation(*options_.simulation, in); };
@@ -180,13 +191,13 @@ class Certifier {
     try {
       runtime_ = std::make_unique<OnnxRuntime>();
     } catch (const Error& e) {
-      for (const Runner way : {Runner::NotOptimized, Runner::Optimized})
-        result_.comparisons.push_back({.way = way, .missing = e.what()});
+      for (const Runner runner : {Runner::NotOptimized, Runner::Optimized})
+        result_.comparisons.push_back({.runner = runner, .missing = e.what()});
       return;
     }
     result_.onnxruntime = runtime_->version();
     std::optional<double> limit = options_.most_steps;
-    if (!limit && kind_.sums_are_exact()) limit = 1;
+    if (!limit && kind_.sums_are_exact(options_.simulation)) limit = 1;
     add_session(Runner::NotOptimized, options_.file, {.optimize = "disable"}, limit);
     quantized_ = add_session(Runner::Optimized, options_.file, {}, options_.most_steps_optimized);
     if (!options_.original.empty())
@@ -194,9 +205,9 @@ class Certifier {
   }
 
   /// A file that ONNX Runtime refuses has failed; the rest is compared all the same.
-  std::optional<OrtSession> add_session(Runner way, const std::filesystem::path& file,
+  std::optional<OrtSession> add_session(Runner runner, const std::filesystem::path& file,
                                         const OrtOptions& how, std::optional<double> limit) {
-    trials_.push_back({way, {}, limit});
+    trials_.push_back({runner, {}, limit});
     try {
       const OrtSession session = runtime_->load(file, how);
       trials_.back().run = [this, session, file](const Tensors& inputs) {
@@ -220,7 +231,7 @@ class Certifier {
       if (!trial.missing.empty()) continue;
       const Tensors found = run(trial, inputs);
       if (!trial.missing.empty()) continue;
-      SPARSEBIT_CHECK(found.size() == expected.size(), InvalidModel, to_string(trial.way),
+      SPARSEBIT_CHECK(found.size() == expected.size(), InvalidModel, to_string(trial.runner),
                       " gives ", found.size(), " results, and ", expected.size(), " are expected");
       trial.meters.resize(expected.size());
       for (size_t i = 0; i < expected.size(); ++i) trial.meters[i].add(expected[i], found[i]);
@@ -232,7 +243,7 @@ class Certifier {
     try {
       return trial.run(inputs);
     } catch (const Error& e) {
-      if (trial.way != Runner::ReadAgain || e.kind() != ErrorKind::Unsupported) throw;
+      if (trial.runner != Runner::ReadAgain || e.kind() != ErrorKind::Unsupported) throw;
       const std::string text = e.what();
       trial.missing = text.substr(0, text.find('\n'));
       return {};
@@ -255,12 +266,12 @@ class Certifier {
     if (!original_) return;
     const double limit = std::clamp(most_steps_of(compared(trials_.back())), kLeast, kMost);
     for (Trial& trial : trials_) {
-      if (!trial.limit && trial.way != Runner::FloatModel) trial.limit = limit;
+      if (!trial.limit && trial.runner != Runner::FloatModel) trial.limit = limit;
     }
   }
 
   Comparison compared(const Trial& trial) const {
-    Comparison comparison{.way = trial.way, .limit = trial.limit, .missing = trial.missing};
+    Comparison comparison{.runner = trial.runner, .limit = trial.limit, .missing = trial.missing};
     for (size_t i = 0; i < trial.meters.size(); ++i)
       comparison.outputs.push_back(trial.meters[i].result(outputs_[i].name, outputs_[i].scale));
     comparison.passed =
@@ -308,9 +319,10 @@ bool Certificate::passed() const {
                      [](const Comparison& comparison) { return comparison.passed; });
 }
 
-const Comparison* Certificate::find(Runner way) const {
-  const auto it = std::find_if(comparisons.begin(), comparisons.end(),
-                               [&](const Comparison& comparison) { return comparison.way == way; });
+const Comparison* Certificate::find(Runner runner) const {
+  const auto it =
+      std::find_if(comparisons.begin(), comparisons.end(),
+                   [&](const Comparison& comparison) { return comparison.runner == runner; });
   return it == comparisons.end() ? nullptr : &*it;
 }
 

@@ -154,6 +154,7 @@ void add_convolution_operators(OperatorTable& table) {
              .keeps_rank = true,
              .elements = Elements::OfOperands,
              .growth = Growth::Sizes,
+             .weight = WeightFacts{.spatial_axes = 1},
              .kernel = [](const Args& a) {
                return convolution<1>(a, [](const auto&... x) { return at::conv1d(x...); });
              }});
@@ -164,6 +165,7 @@ void add_convolution_operators(OperatorTable& table) {
              .keeps_rank = true,
              .elements = Elements::OfOperands,
              .growth = Growth::Sizes,
+             .weight = WeightFacts{.spatial_axes = 2},
              .kernel = [](const Args& a) {
                return convolution<2>(a, [](const auto&... x) { return at::conv2d(x...); });
              }});
@@ -174,6 +176,7 @@ void add_convolution_operators(OperatorTable& table) {
              .keeps_rank = true,
              .elements = Elements::OfOperands,
              .growth = Growth::Sizes,
+             .weight = WeightFacts{.spatial_axes = 3},
              .kernel = [](const Args& a) {
                return convolution<3>(a, [](const auto&... x) { return at::conv3d(x...); });
              }});
@@ -185,6 +188,7 @@ void add_convolution_operators(OperatorTable& table) {
        .keeps_rank = true,
        .elements = Elements::OfOperands,
        .growth = Growth::Sizes,
+       .weight = WeightFacts{.output_axis = 1, .input_axis = 0, .spatial_axes = 1},
        .kernel = [](const Args& a) { return transposed_convolution<1>(a, at::conv_transpose1d); }});
   table.add(
       {.name = "conv_transpose2d",
@@ -194,6 +198,7 @@ void add_convolution_operators(OperatorTable& table) {
        .keeps_rank = true,
        .elements = Elements::OfOperands,
        .growth = Growth::Sizes,
+       .weight = WeightFacts{.output_axis = 1, .input_axis = 0, .spatial_axes = 2},
        .kernel = [](const Args& a) { return transposed_convolution<2>(a, at::conv_transpose2d); }});
   table.add(
       {.name = "conv_transpose3d",
@@ -203,6 +208,7 @@ void add_convolution_operators(OperatorTable& table) {
        .keeps_rank = true,
        .elements = Elements::OfOperands,
        .growth = Growth::Sizes,
+       .weight = WeightFacts{.output_axis = 1, .input_axis = 0, .spatial_axes = 3},
        .kernel = [](const Args& a) { return transposed_convolution<3>(a, at::conv_transpose3d); }});
 }
 

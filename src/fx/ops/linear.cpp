@@ -120,6 +120,7 @@ void add_linear_operators(OperatorTable& table) {
                          linear_module("torch.nn.modules.linear.NonDynamicallyQuantizableLinear")},
              .elements = Elements::OfOperands,
              .growth = Growth::Product,
+             .weight = WeightFacts{},
              .kernel = [](const Args& a) -> Value {
                return at::linear(a.tensor("input"), a.tensor("weight"), a.optional_tensor("bias"));
              }});
@@ -147,6 +148,7 @@ void add_linear_operators(OperatorTable& table) {
                           .init = table_state,
                           .descriptive = {"num_embeddings", "embedding_dim", "_weight"}}},
              .growth = Growth::Lookup,
+             .weight = WeightFacts{.looks_up = true},
              .kernel = embedding});
   table.add({.name = "embedding_bag",
              .schema = "input, weight, offsets=None, max_norm=None, norm_type=2.0, "

@@ -57,14 +57,17 @@ void add_products(OperatorTable& table) {
   table.add({.name = "matmul",
              .schema = "input, other",
              .forms = {"torch.matmul", "operator.matmul", "Tensor.matmul"},
+             .multiplies_operands = true,
              .kernel = of_two("input", "other", at::matmul)});
   table.add({.name = "mm",
              .schema = "input, mat2",
              .forms = {"torch.mm", "Tensor.mm"},
+             .multiplies_operands = true,
              .kernel = of_two("input", "mat2", at::mm)});
   table.add({.name = "bmm",
              .schema = "input, mat2",
              .forms = {"torch.bmm", "Tensor.bmm"},
+             .multiplies_operands = true,
              .kernel = of_two("input", "mat2", at::bmm)});
   table.add({.name = "mv",
              .schema = "input, vec",

@@ -66,11 +66,13 @@ void add_onnx_joining_operators(OperatorTable& table) {
              .schema = "input, split=None, axis=0, num_outputs=None",
              .forms = {"onnx.Split"},
              .view = true,
+             .like = "split",
              .kernel = split});
   table.add({.name = "onnx.Slice",
              .schema = "data, starts, ends, axes=None, steps=None",
              .forms = {"onnx.Slice"},
              .view = true,
+             .like = "narrow",
              .kernel = slice});
 }
 

@@ -213,12 +213,14 @@ void add_onnx_pooling_operators(OperatorTable& table) {
                        "pads=None, storage_order=0, strides=None",
              .forms = {"onnx.MaxPool"},
              .growth = Growth::Sizes,
+             .like = "max_pool2d",
              .kernel = max_pool});
   table.add({.name = "onnx.AveragePool",
              .schema = "X, kernel_shape, auto_pad='NOTSET', ceil_mode=0, count_include_pad=0, "
                        "dilations=None, pads=None, strides=None",
              .forms = {"onnx.AveragePool"},
              .growth = Growth::Sizes,
+             .like = "avg_pool2d",
              .kernel = average_pool});
   table.add({.name = "onnx.LpPool",
              .schema = "X, kernel_shape, auto_pad='NOTSET', ceil_mode=0, dilations=None, p=2, "
@@ -229,6 +231,7 @@ void add_onnx_pooling_operators(OperatorTable& table) {
   table.add({.name = "onnx.GlobalAveragePool",
              .schema = "X",
              .forms = {"onnx.GlobalAveragePool"},
+             .like = "adaptive_avg_pool2d",
              .kernel = [](const Args& a) -> Value {
                const Tensor x = a.tensor("X");
                return x.mean(spatial_dims(x), /*keepdim=*/true);

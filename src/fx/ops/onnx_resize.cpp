@@ -237,6 +237,7 @@ void add_onnx_resize_operators(OperatorTable& table) {
                        "nearest_mode='round_prefer_floor'",
              .forms = {"onnx.Resize"},
              .growth = Growth::Sizes,
+             .like = "interpolate",
              .kernel = resize});
   table.add({.name = "onnx.AffineGrid",
              .schema = "theta, size, align_corners=0",

@@ -166,12 +166,14 @@ void add_sizes(OperatorTable& table) {
              .schema = "data, shape, allowzero=0",
              .forms = {"onnx.Reshape"},
              .view = true,
+             .like = "reshape",
              .kernel = reshape});
   table.add({.name = "onnx.Expand",
              .schema = "input, shape",
              .forms = {"onnx.Expand"},
              .view = true,
              .growth = Growth::Sizes,
+             .like = "expand",
              .kernel = expand});
   table.add({.name = "onnx.Tile",
              .schema = "input, repeats",
@@ -182,11 +184,13 @@ void add_sizes(OperatorTable& table) {
              .schema = "data, axes=None",
              .forms = {"onnx.Squeeze"},
              .view = true,
+             .like = "squeeze",
              .kernel = squeeze});
   table.add({.name = "onnx.Unsqueeze",
              .schema = "data, axes",
              .forms = {"onnx.Unsqueeze"},
              .view = true,
+             .like = "unsqueeze",
              .kernel = unsqueeze});
   table.add({.name = "onnx.Shape",
              .schema = "data, start=0, end=None",
@@ -202,6 +206,7 @@ void add_onnx_shape_operators(OperatorTable& table) {
              .schema = "data, perm=None",
              .forms = {"onnx.Transpose"},
              .view = true,
+             .like = "permute",
              .kernel = transpose});
   table.add({.name = "onnx.Trilu",
              .schema = "input, k=None, upper=1",

@@ -31,22 +31,23 @@ class NormFolding {
     }
   }
 
-  /// Why it cannot be; empty when it can.
-  std::string obstacle() {
-    if (!point_) return "there is no layer with a quantized weight before it";
-    if (!has_channels_of_norm()) return "it does not normalize the channels of the layer before it";
-    if (layer_.users().size() != 1) return "others read '" + layer_.name() + "' as well";
-    if (!point_->quantizer->is_scale_free())
-      return "its layer's quantizer changes what scales mean";
-    if (!point_->quantizer->spec().is_per_channel())
-      return "its layer's weight has one scale for all channels";
+  /// Why it cannot be; nothing when it can.
+  std::optional<Decision> obstacle() {
+    const auto because = [&](DecisionKind kind, std::string other = "") {
+      return Decision{kind, norm_.name(), std::move(other)};
+    };
+    if (!point_) return because(DecisionKind::NormWithoutLayer);
+    if (!has_channels_of_norm()) return because(DecisionKind::NormOtherChannels);
+    if (layer_.users().size() != 1) return because(DecisionKind::NormLayerRead, layer_.name());
+    if (!point_->quantizer->is_scale_free()) return because(DecisionKind::NormScaleFixed);
+    if (!point_->quantizer->spec().is_per_channel()) return because(DecisionKind::NormOneScale);
     if (point_->consumers.size() != 1 || readers_of_weight() != 1)
-      return "others read the weight '" + point_->value + "' as well";
+      return because(DecisionKind::NormWeightRead, point_->value);
     const std::optional<fx::OperatorCall> call = fx::resolve(norm_, module_);
     affine_ = passes::read_batch_norm(call->args);
-    if (!affine_) return "its statistics are not constants";
-    if (affine_->factor.numel() != weight().size(axis())) return "channels are in groups";
-    return "";
+    if (!affine_) return because(DecisionKind::NormStatistics);
+    if (affine_->factor.numel() != weight().size(axis())) return because(DecisionKind::NormGroups);
+    return std::nullopt;
   }
 
   void fold() {
@@ -228,22 +229,21 @@ void BatchNormTuning::check_data() const {
   }
 }
 
-std::vector<FloatDecision> BatchNormTuning::fold() {
+std::vector<Decision> BatchNormTuning::fold() {
   check_data();
   end_gathering();
   std::vector<Node*> calls;
   for (Node& node : module_.graph().nodes()) {
     if (is_batch_norm(node, module_)) calls.push_back(&node);
   }
-  std::vector<FloatDecision> left;
+  std::vector<Decision> left;
   std::vector<NormFolding> possible;  // all are known before anything changes
   for (Node* norm : calls) {
     NormFolding folding(module_, points_, *norm);
-    std::string obstacle = folding.obstacle();
-    if (obstacle.empty()) {
-      possible.push_back(std::move(folding));
+    if (std::optional<Decision> obstacle = folding.obstacle()) {
+      left.push_back(std::move(*obstacle));
     } else {
-      left.push_back({norm->name(), std::move(obstacle)});
+      possible.push_back(std::move(folding));
     }
   }
   folded_ = true;

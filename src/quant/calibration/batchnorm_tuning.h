@@ -3,7 +3,7 @@
 #include "quant/quantizers_as_before.h"
 
 #include "sparsebit/fx/graph_module.h"
-#include "sparsebit/quant/placement/placement.h"
+#include "sparsebit/quant/decision.h"
 #include "sparsebit/quant/quant_point.h"
 
 #include <string>
@@ -24,7 +24,7 @@ class BatchNormTuning {
 
   /// Makes the norms part of the layers before them. Gives those that cannot be, which keep the new
   /// statistics. Throws InvalidArgument when a norm saw no data.
-  std::vector<FloatDecision> fold();
+  std::vector<Decision> fold();
 
  private:
   /// A batch norm as it was.

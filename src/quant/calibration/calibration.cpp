@@ -17,8 +17,10 @@
 namespace sparsebit::quant {
 
 Calibration::Calibration(fx::GraphModule& module, const std::vector<QuantPoint>& points,
-                         int64_t fixed_batch, const PrepareOptions& options)
+                         int64_t fixed_batch, const PrepareOptions& options,
+                         const fx::ExecutorFactory& executors)
     : module_(module),
+      executors_(executors),
       points_(points),
       samples_at_once_(options.whole_batches ? 0 : std::max<int64_t>(1, fixed_batch)),
       keeps_samples_(options.keep_samples),
@@ -48,7 +50,8 @@ fx::Value Calibration::show(const std::vector<fx::Value>& batch) {
   std::vector<fx::Value> results(samples.size());
   parallel_for(std::ssize(samples), viewers, [&](int64_t i, int viewer) {
     const auto& sample = samples[static_cast<size_t>(i)];
-    results[i] = viewers_[viewer].interpreter->run(writes_inputs_ ? copy_of(sample) : sample);
+    results[i] = viewers_[viewer].executor->run(writes_inputs_ ? copy_of(sample) : sample,
+                                                viewers_[viewer].taps);
   });
   return joined(results);
 }
@@ -58,17 +61,15 @@ int Calibration::viewers_for(int64_t samples) const {
   return static_cast<int>(std::clamp<int64_t>(samples, 1, at::get_num_threads()));
 }
 
+/// Quantizers are off, so that what they give is what they are given.
 void Calibration::add_viewer() {
-  auto interpreter = std::make_unique<fx::Interpreter>(module_, fx::RunMode::Inference);
   const size_t viewer = viewers_.size();
-  interpreter->add_hook({.before =
-                             [this, viewer](const fx::Node& node, fx::NodeCall& call) {
-                               const auto it = feature_at_.find(&node);
-                               if (it != feature_at_.end())
-                                 look_at(it->second, call.args.at(0), viewers_[viewer]);
-                             },
-                         .after = {}});
-  viewers_.push_back({std::move(interpreter)});
+  fx::Taps taps;
+  for (const auto& [node, point] : feature_at_) taps.nodes.push_back(node);
+  taps.see = [this, viewer](const fx::Node& node, const fx::Value& value) {
+    look_at(feature_at_.at(&node), value, viewers_[viewer]);
+  };
+  viewers_.push_back({executors_(module_, {fx::RunMode::Inference}), std::move(taps)});
   for (const QuantPoint& point : points_)
     viewers_.back().observers.push_back(point.quantizer->new_observer());
   viewers_.back().saw_other_types.assign(points_.size(), false);
@@ -125,10 +126,10 @@ void Calibration::check_seen(size_t index) {
 
 void Calibration::calibrate(size_t index) {
   const QuantPoint& point = points_[index];
-  if (point.is_bias()) return;  // see fit_scales_to_onnxruntime()
+  if (point.is_bias()) return;  // see set_bias_scales()
   for (Viewer& viewer : viewers_) {
     if (viewer.saw_other_types[index])
-      point.quantizer->switch_off("its values are no floating numbers");
+      point.quantizer->switch_off({DecisionKind::ValuesNotFloat, point.value});
     if (viewer.observers[index]->has_seen())
       point.quantizer->merge(std::move(viewer.observers[index]));
   }

@@ -2,8 +2,8 @@
 
 #include "quant/calibration/value_store.h"
 
+#include "sparsebit/fx/executor.h"
 #include "sparsebit/fx/graph_module.h"
-#include "sparsebit/fx/interpreter.h"
 #include "sparsebit/quant/calibration_options.h"
 #include "sparsebit/quant/quant_point.h"
 
@@ -23,7 +23,7 @@ class Calibration {
  public:
   /// @param module  must outlive this object.
   Calibration(fx::GraphModule& module, const std::vector<QuantPoint>& points, int64_t fixed_batch,
-              const PrepareOptions& options);
+              const PrepareOptions& options, const fx::ExecutorFactory& executors);
 
   /// What the model gives for this batch.
   fx::Value show(const std::vector<fx::Value>& batch);
@@ -34,7 +34,8 @@ class Calibration {
  private:
   /// A thread's view of the model.
   struct Viewer {
-    std::unique_ptr<fx::Interpreter> interpreter;
+    std::unique_ptr<fx::Executor> executor;
+    fx::Taps taps;
     std::vector<std::unique_ptr<Observer>> observers = {};  // of each point
     std::vector<char> saw_other_types = {};                 // than floats, of each point
   };
@@ -48,6 +49,7 @@ class Calibration {
   static std::vector<fx::Value> copy_of(const std::vector<fx::Value>& sample);
 
   fx::GraphModule& module_;
+  fx::ExecutorFactory executors_;
   std::vector<QuantPoint> points_;
   std::unordered_map<const fx::Node*, size_t> feature_at_;   // the point, by its node
   std::unordered_map<const Quantizer*, size_t> last_point_;  // of those that share it

@@ -1,7 +1,7 @@
 #include "quant/calibration/onnxruntime_scales.h"
 
 #include "sparsebit/fx/resolve.h"
-#include "sparsebit/quant/placement/clipping.h"
+#include "sparsebit/quant/regions/clipping.h"
 
 #include <ATen/ATen.h>
 
@@ -55,16 +55,6 @@ class ScaleFitting {
     }
     scale = rounded_up(scale, point.quantizer->spec().scale_bits);
     if (!at::equal(scale, found.scale)) point.quantizer->set_qparams({scale, found.zero_point});
-  }
-
-  /// Sums of products have the scale of input times weight, and so has what is added to them.
-  void fit_bias(const QuantPoint& point) const {
-    const fx::OperatorCall call = *fx::resolve(*nodes_.at(point.consumers.front()), module_);
-    const auto scale_at = [&](const char* argument) {
-      return quantizer_at(call.args[argument])->final_qparams().scale;
-    };
-    const at::Tensor scale = scale_at("input") * scale_at("weight");
-    point.quantizer->set_qparams({scale, at::zeros_like(scale)});
   }
 
   /// A relu6 vanishes in the rounding behind it only if that ends where it does, and scales of a
@@ -144,7 +134,6 @@ void fit_scales_to_onnxruntime(fx::GraphModule& module, const std::vector<QuantP
     if (may_clip && point.observed && point.quantizer->is_calibrated())
       fitting.fit_to_clipping(point);
     if (point.is_weight() && point.quantizer->is_calibrated()) fitting.fit(point);
-    if (point.is_bias()) fitting.fit_bias(point);  // behind its weight
   }
 }
 

@@ -10,7 +10,7 @@ namespace sparsebit::quant {
 /// Changes scales where ONNX Runtime needs others:
 /// - its kernels for AVX2 add two products in 16 bits, and weights must be small enough
 ///   (`QUANTIZER.AVX2_SAFE`);
-/// - a bias has 32 bits and the scale of input times weight;
+/// - a bias has to fit 32 bits with the scale of input times weight;
 /// - rounding is to end where a relu6 before it ends, so that it is not needed any more.
 /// Everything is calibrated.
 void fit_scales_to_onnxruntime(fx::GraphModule& module, const std::vector<QuantPoint>& points);

@@ -88,7 +88,7 @@ class Sequence {
     for (size_t i = 0; i < times; ++i) {
       const fx::Value seen = value_of(value, i);
       const bool is_float = seen.is_tensor() && seen.tensor().is_floating_point();
-      if (!is_float) quantizer.switch_off("its values are no floating numbers");
+      if (!is_float) quantizer.switch_off({DecisionKind::ValuesNotFloat, value.name()});
       if (is_float) quantizer.observe(seen.tensor());
     }
   }

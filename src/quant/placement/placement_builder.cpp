@@ -19,37 +19,54 @@ Placement PlacementBuilder::finish() {
   return std::move(placement_);
 }
 
-bool PlacementBuilder::is_call(const Node& node) {
-  return node.op() == fx::Opcode::CallFunction || node.op() == fx::Opcode::CallMethod ||
-         node.op() == fx::Opcode::CallModule;
-}
-
-bool PlacementBuilder::may_be_floats(const Node& value) {
-  const auto& info = value.tensor_info();
-  return !info || at::isFloatingType(info->dtype);
-}
-
 void PlacementBuilder::for_each_call(
     const std::function<void(Node&, const fx::OperatorCall&)>& place) {
   for (Node& node : module_.graph().nodes()) {
     if (!is_call(node)) continue;
     const std::optional<fx::OperatorCall> call = fx::resolve(node, module_);
     if (is_skipped(node)) {
-      decide_float(node, "SKIP_TRACE_MODULES names it");
+      decide_float(node, DecisionKind::SkippedModule);
     } else if (!call) {
-      decide_float(node, "nobody knows this operator");
+      decide_float(node, DecisionKind::UnknownOperator);
     } else {
       place(node, *call);
     }
   }
 }
 
+namespace {
+
+/// A name of the operator: canonical, or one of its spellings.
+bool names_operator(const std::vector<std::string>& names, const fx::Operator& op) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    const fx::Spelling* spelling = fx::operators().find(name);
+    return name == op.name || (spelling && spelling->op == &op);
+  });
+}
+
+}  // namespace
+
+bool PlacementBuilder::is_excluded(const Node& node, const fx::OperatorCall& call) const {
+  const OperatorSelection& asked = config_.selection;
+  if (contains(asked.additional_nodes, node.name())) return false;
+  const bool by_module = std::any_of(
+      asked.excluded_modules.begin(), asked.excluded_modules.end(),
+      [&](const std::string& pattern) { return glob_match(node.module_path(), pattern); });
+  return by_module || contains(asked.excluded_nodes, node.name()) ||
+         names_operator(asked.excluded_operators, *call.op);
+}
+
+bool PlacementBuilder::is_added(const Node& node, const fx::OperatorCall& call) const {
+  return contains(config_.selection.additional_nodes, node.name()) ||
+         names_operator(config_.selection.additional_operators, *call.op);
+}
+
 TensorConfig PlacementBuilder::config_of(Target target, const Node& node) {
   return config_.of_layer(target, {.path = node.module_path(), .name = node.name()}, &used_);
 }
 
-void PlacementBuilder::decide_float(const Node& node, std::string reason) {
-  placement_.floats.push_back({node.name(), std::move(reason)});
+void PlacementBuilder::decide_float(const Node& node, DecisionKind kind, std::string other) {
+  decide_float(Decision{kind, node.name(), std::move(other)});
 }
 
 bool PlacementBuilder::is_skipped(const Node& node) {
@@ -65,26 +82,40 @@ bool PlacementBuilder::is_skipped(const Node& node) {
   }
 }
 
-bool PlacementBuilder::has_constant_weight(const fx::OperatorCall& call,
-                                           const QuantOperator& known) {
-  const fx::Value& weight = call.args[known.weight];
-  return weight.is_tensor() || (weight.is_node() && weight.node().op() == fx::Opcode::GetAttr);
+bool PlacementBuilder::has_constant_weight(const fx::OperatorCall& call) {
+  return is_constant(call.args[call.op->weight->argument]);
 }
 
 void PlacementBuilder::add_weight(Node& node, const fx::OperatorCall& call,
-                                  const QuantOperator& known, const TensorConfig& config) {
-  const fx::Value& weight = call.args[known.weight];
+                                  const platforms::OperatorRule& rule, const TensorConfig& config) {
+  const fx::WeightFacts& facts = *call.op->weight;
+  const fx::Value& weight = call.args[facts.argument];
+  const int64_t axis = rule.weight_axis.value_or(facts.output_axis);
   const at::Tensor* tensor =
       weight.is_tensor() ? &weight.tensor() : module_.find_tensor(weight.node().target());
-  if (tensor) check_groups(node, *tensor, known, config);
-  placement_.weights.push_back({&node, known.weight, known.weight_axis, config});
+  if (tensor) check_groups(node, *tensor, axis, config);
+  placement_.weights.push_back({&node, facts.argument, axis, config});
 }
 
-void PlacementBuilder::check_groups(const Node& node, const at::Tensor& weight,
-                                    const QuantOperator& known, const TensorConfig& config) {
+void PlacementBuilder::add_bias(Node& node, const fx::OperatorCall& call,
+                                const TensorConfig& of_weight) {
+  const bool has_bias = call.args.has("bias") && is_constant(call.args["bias"]);
+  if (!has_bias || platform_.bias == platforms::BiasRule::Float) return;
+  if (platform_.bias == platforms::BiasRule::Quantized) {
+    placement_.weights.push_back({&node, "bias", 0, of_weight});
+    return;
+  }
+  TensorConfig config;
+  config.scheme = QuantScheme{of_weight.scheme->granularity, Symmetry::Symmetric};
+  config.quantizer.bits = kBitsOfBias;
+  placement_.weights.push_back({&node, "bias", 0, config, Target::Bias});
+}
+
+void PlacementBuilder::check_groups(const Node& node, const at::Tensor& weight, int64_t axis,
+                                    const TensorConfig& config) {
   const int64_t size = config.quantizer.group_size;
   if (size == 0 || config.quantizer.disable) return;
-  const bool has_groups = known.weight_axis == 0 && weight.dim() > 1;
+  const bool has_groups = axis == 0 && weight.dim() > 1;
   if (!has_groups || weight.size(1) % size != 0) misfits_.push_back(&node);
 }
 

@@ -3,8 +3,10 @@
 #include "sparsebit/fx/graph_module.h"
 #include "sparsebit/fx/resolve.h"
 #include "sparsebit/quant/placement/placement.h"
-#include "sparsebit/quant/placement/quant_operators.h"
+#include "sparsebit/quant/regions/node_parts.h"
+#include "sparsebit/quant/regions/operator_rules.h"
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <string>
@@ -12,12 +14,16 @@
 
 namespace sparsebit::quant {
 
+inline bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 /// What all policies of placement have in common: settings by names, weights, and notes of what
 /// stays float and which patterns matched nothing.
 class PlacementBuilder {
  protected:
   PlacementBuilder(fx::GraphModule& module, const QConfig& config)
-      : module_(module), config_(config) {}
+      : module_(module), config_(config), platform_(*config.platform) {}
 
   /// Shows every call of the graph, in order. What is skipped or unknown is noted as float instead.
   void for_each_call(const std::function<void(fx::Node&, const fx::OperatorCall&)>& place);
@@ -27,23 +33,27 @@ class PlacementBuilder {
   /// Whether a pattern of SKIP_TRACE_MODULES matches its module or one around it. While tracing,
   /// such a module stays one step; in a graph from a file its steps are known all the same.
   bool is_skipped(const fx::Node& node);
+  /// Whether the user left it out: its module (at this path), its operator or its node.
+  bool is_excluded(const fx::Node& node, const fx::OperatorCall& call) const;
+  /// Whether the user asked for it although the platform has no row for it.
+  bool is_added(const fx::Node& node, const fx::OperatorCall& call) const;
   TensorConfig config_of(Target target, const fx::Node& node);
-  /// A weight that is no constant is a reason for the node to stay float.
-  static bool has_constant_weight(const fx::OperatorCall& call, const QuantOperator& known);
-  void add_weight(fx::Node& node, const fx::OperatorCall& call, const QuantOperator& known,
+  /// Whether the weight of a layer is a tensor of the model.
+  static bool has_constant_weight(const fx::OperatorCall& call);
+  void add_weight(fx::Node& node, const fx::OperatorCall& call, const platforms::OperatorRule& rule,
                   const TensorConfig& config);
-  void decide_float(const fx::Node& node, std::string reason);
-
-  static bool is_call(const fx::Node& node);
-  /// Not known to be integers, a number or a tuple.
-  static bool may_be_floats(const fx::Node& value);
+  /// As the platform stores biases; nothing where they stay float.
+  void add_bias(fx::Node& node, const fx::OperatorCall& call, const TensorConfig& of_weight);
+  void decide_float(const fx::Node& node, DecisionKind kind, std::string other = "");
+  void decide_float(Decision decision) { placement_.floats.push_back(std::move(decision)); }
 
   fx::GraphModule& module_;
   const QConfig& config_;
+  const platforms::Platform& platform_;
   Placement placement_;
 
  private:
-  void check_groups(const fx::Node& node, const at::Tensor& weight, const QuantOperator& known,
+  void check_groups(const fx::Node& node, const at::Tensor& weight, int64_t axis,
                     const TensorConfig& config);
   void check_no_misfits() const;
   void note_unused_skips();

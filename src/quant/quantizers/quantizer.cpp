@@ -7,6 +7,14 @@
 #include <ATen/ATen.h>
 
 namespace sparsebit::quant {
+namespace {
+
+DecisionKind disabled_kind(const QuantSpec& spec) {
+  return spec.target == Target::Feature ? DecisionKind::ActivationDisabled
+                                        : DecisionKind::WeightDisabled;
+}
+
+}  // namespace
 
 Quantizer::Quantizer(std::string type, const QuantSpec& spec, const TensorConfig& config,
                      ObserverFactory observe_with)
@@ -17,7 +25,7 @@ Quantizer::Quantizer(std::string type, const QuantSpec& spec, const TensorConfig
       observer_(new_observer()) {
   add_buffer("scale", at::ones({}));
   add_buffer("zero_point", at::zeros({}));
-  if (config.quantizer.disable) switch_off("the config disables it");
+  if (config.quantizer.disable) switch_off({disabled_kind(spec), ""});
 }
 
 /// What was observed is not copied: a copy starts anew.
@@ -46,7 +54,7 @@ void Quantizer::set_enabled(bool on) {
   on_ = on;
 }
 
-void Quantizer::switch_off(std::string why) {
+void Quantizer::switch_off(Decision why) {
   if (!is_off_for_good()) why_off_ = std::move(why);
 }
 
@@ -119,7 +127,7 @@ fx::Value Quantizer::forward(const fx::Args& in) {
 }
 
 std::string Quantizer::summary() const {
-  if (is_off_for_good()) return "float: " + why_off_;
+  if (is_off_for_good()) return c10::str("float, ", to_string(why_off_->kind));
   if (spec_.target == Target::Bias)
     return spec_.type_name() + " of the scale of input times weight";
   const std::string& type = config_.quantizer.type;

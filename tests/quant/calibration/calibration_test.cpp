@@ -335,7 +335,7 @@ TEST(BatchNormTuning, FoldedItComputesWhatTheTunedNormsDo) {
     });
     EXPECT_TRUE(left.empty());
     EXPECT_EQ(norms_in(model), 0);
-    for (const FloatDecision& decision : model.floats())
+    for (const Decision& decision : model.floats())
       EXPECT_TRUE(model.module().graph().find(decision.node)) << decision.node;
     model.set_quant({.weights = true, .features = true});
     const at::NoGradGuard no_gradients;
@@ -360,13 +360,13 @@ TEST(BatchNormTuning, WhatCannotBeFoldedStaysAndIsTold) {
   const auto left = model.batchnorm_tuning([&] { model.forward({x}); });
   ASSERT_EQ(left.size(), 3u);
   EXPECT_EQ(left[0].node, "bn");
-  EXPECT_EQ(left[0].reason, "its layer's quantizer changes what scales mean");
+  EXPECT_EQ(left[0].kind, DecisionKind::NormScaleFixed);
   EXPECT_EQ(norms_in(model), 3);
   QConfig one_scale = tuning_config();
   one_scale.weight.scheme->granularity = Granularity::PerTensor;
   QuantModel other = calibrated_with_norms(*network, x, one_scale);
-  EXPECT_EQ(other.batchnorm_tuning([&] { other.forward({x}); }).at(0).reason,
-            "its layer's weight has one scale for all channels");
+  EXPECT_EQ(other.batchnorm_tuning([&] { other.forward({x}); }).at(0).kind,
+            DecisionKind::NormOneScale);
 }
 
 /// Whose norm is over tokens, not over the layer's outputs; and a table that has no bias.
@@ -392,8 +392,7 @@ TEST(BatchNormTuning, OnlyNormsOfTheLayersChannelsAreFolded) {
   model.calc_qparams();
   const auto left = model.batchnorm_tuning([&] { model.forward({x, i}); });
   ASSERT_EQ(left.size(), 2u);
-  for (const FloatDecision& decision : left)
-    EXPECT_EQ(decision.reason, "it does not normalize the channels of the layer before it");
+  for (const Decision& decision : left) EXPECT_EQ(decision.kind, DecisionKind::NormOtherChannels);
 }
 
 /// -8 becomes 7, which is as far from the weight, half a step beyond the last integer.

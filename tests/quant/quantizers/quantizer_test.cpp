@@ -69,7 +69,8 @@ TEST(Quantizers, LifeCycle) {
     EXPECT_FALSE(at::equal(call(*copy, x), x));
     copy->switch_off("nobody wants it");
     EXPECT_TRUE(call(*copy, x).is_same(x));
-    EXPECT_EQ(copy->summary(), "float: nobody wants it");
+    EXPECT_EQ(copy->summary(), "float, switched_off");
+    EXPECT_EQ(copy->why_off()->other, "nobody wants it");
   }
 }
 
@@ -96,7 +97,7 @@ TEST(Quantizers, ADisabledOneNeverQuantizes) {
   quantizer->calibrate();
   quantizer->set_enabled(true);
   EXPECT_FALSE(quantizer->is_enabled());
-  EXPECT_EQ(quantizer->why_off(), "the config disables it");
+  EXPECT_EQ(quantizer->why_off()->kind, DecisionKind::ActivationDisabled);
 }
 
 TEST(Quantizers, BitsCanBeChanged) {

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,17 @@ enum class Growth {
   Sizes,    ///< what numbers among the arguments say: ones, repeat, pad
 };
 
+/// The weight of a layer: what quantization, passes, pruning and the counting of MACs need to know.
+struct WeightFacts {
+  std::string argument = "weight";
+  int64_t output_axis = 0;   ///< of the weight: where the output channels are
+  int64_t input_axis = 1;    ///< of the weight: input channels, of one group
+  int64_t spatial_axes = 0;  ///< of a convolution's kernel
+  bool looks_up = false;     ///< rows are read, not multiplied: embedding
+
+  bool transposed() const { return output_axis > input_axis; }
+};
+
 /// One operator of the vocabulary and all the ways to write it.
 struct Operator {
   std::string name;    ///< canonical: "conv2d", "add"; what other layers register facts under
@@ -94,7 +106,15 @@ struct Operator {
   bool keeps_rank = false;                ///< the result has as many axes as the first input
   Elements elements = Elements::Unknown;  ///< only for operators that give one tensor
   Growth growth = Growth::None;
+  std::optional<WeightFacts> weight = {};  ///< of layers
+  bool multiplies_operands = false;        ///< sums of products of its first two arguments: matmul
+  /// Of an operator that only ONNX has: the torch operator that does the same to its first argument
+  /// (onnx.MaxPool: "max_pool2d"), so that what is known of the one holds for the other.
+  std::string like = {};
   Kernel kernel = {};
+
+  /// The name that tables of other layers know it by.
+  const std::string& row() const { return like.empty() ? name : like; }
 };
 
 /// A spelling resolved to its operator.

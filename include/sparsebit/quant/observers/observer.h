@@ -1,8 +1,8 @@
 #pragma once
 
 #include "sparsebit/core/registry.h"
-#include "sparsebit/quant/spec/qconfig.h"
 #include "sparsebit/quant/spec/qparams.h"
+#include "sparsebit/quant/spec/tensor_config.h"
 
 #include <ATen/core/Tensor.h>
 

@@ -1,14 +1,15 @@
 #pragma once
 
 #include "sparsebit/fx/graph_module.h"
-#include "sparsebit/quant/spec/qconfig.h"
+#include "sparsebit/quant/config/qconfig.h"
+#include "sparsebit/quant/decision.h"
 
 #include <string>
 #include <vector>
 
 namespace sparsebit::quant {
 
-/// A feature that an operator reads as integers.
+/// An activation that an operator reads as integers.
 struct FeaturePoint {
   fx::Node* value;
   fx::Node* consumer;
@@ -28,34 +29,25 @@ struct WeightPoint {
   Target target = Target::Weight;  ///< or Bias
 };
 
-/// What was decided about a node that stays float, or of which an input does.
-struct FloatDecision {
-  std::string node;
-  std::string reason;
-};
-
 /// Which values of a model carry a quantizer. Plain data: nothing has changed yet.
 struct Placement {
   std::vector<FeaturePoint> features = {};
   std::vector<WeightPoint> weights = {};
-  std::vector<FloatDecision> floats = {};
+  std::vector<Decision> floats = {};  ///< about nodes that stay float, or of which an input does
   std::vector<std::string> unused_patterns = {};  ///< of the config: they match nothing
 };
 
-/// As the config's backend wants it. Shapes and types that are recorded in the graph keep integers
+/// As the config's platform wants it. Shapes and types that are recorded in the graph keep integers
 /// away.
 Placement place(fx::GraphModule& module, const QConfig& config);
 
-/// As the ancestor does it: the inputs of every operator that can be quantized, except where two
-/// operators run as one.
-Placement place_virtual(fx::GraphModule& module, const QConfig& config);
+/// PlacementPolicy::Kind::OperatorInputs: quantizers at the inputs, and if the policy says so the
+/// outputs, of the operators in the platform's table.
+Placement place_at_operators(fx::GraphModule& module, const QConfig& config);
 
-/// For ONNX Runtime: each operator that it can compute with integers has integers on all sides, see
-/// runtime_rules.h. Sums and products are the reason for all others: these are integers only
-/// between them.
-Placement place_for_onnxruntime(fx::GraphModule& module, const QConfig& config);
-
-/// For TensorRT: the inputs and weights of layers and products, and one branch of a residual sum.
-Placement place_for_tensorrt(fx::GraphModule& module, const QConfig& config);
+/// PlacementPolicy::Kind::IntegerRegions: each operator that the platform can compute with integers
+/// has integers on all sides. Layers and products are the reason for all others: these are integers
+/// only between them.
+Placement place_in_regions(fx::GraphModule& module, const QConfig& config);
 
 }  // namespace sparsebit::quant

@@ -2,6 +2,7 @@
 
 #include "sparsebit/core/registry.h"
 #include "sparsebit/fx/module.h"
+#include "sparsebit/quant/decision.h"
 #include "sparsebit/quant/fake_quant.h"
 #include "sparsebit/quant/observers/observer.h"
 
@@ -35,10 +36,13 @@ class Quantizer : public fx::Module {
   bool is_enabled() const { return on_ && !is_off_for_good(); }
   /// Throws InvalidArgument when it was never calibrated.
   void set_enabled(bool on);
-  /// Never quantizes again. `why` is for those who ask.
-  void switch_off(std::string why);
-  bool is_off_for_good() const { return !why_off_.empty(); }
-  const std::string& why_off() const { return why_off_; }
+  /// Never quantizes again. The first reason stays.
+  void switch_off(Decision why);
+  /// The same with the caller's own words.
+  void switch_off(std::string why) { switch_off({DecisionKind::SwitchedOff, "", std::move(why)}); }
+  bool is_off_for_good() const { return why_off_.has_value(); }
+  /// Nothing while it may quantize.
+  const std::optional<Decision>& why_off() const { return why_off_; }
 
   /// Adds a batch to what the scales will be made of.
   void observe(const at::Tensor& x) { observe(x, *observer_); }
@@ -67,7 +71,7 @@ class Quantizer : public fx::Module {
   struct State {
     bool on = false;
     bool calibrated = false;
-    std::string why_off = {};
+    std::optional<Decision> why_off = {};
   };
   State state() const { return {on_, calibrated_, why_off_}; }
   /// For those who read a saved model, after they put the tensors in place.
@@ -99,7 +103,7 @@ class Quantizer : public fx::Module {
   std::unique_ptr<Observer> observer_;
   bool on_ = false;
   bool calibrated_ = false;
-  std::string why_off_;
+  std::optional<Decision> why_off_;
 };
 
 /// What a quantizer derives from: it can be copied, as fx::Module::clone() wants.

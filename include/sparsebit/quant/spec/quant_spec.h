@@ -34,6 +34,11 @@ std::string to_string(const QuantScheme& scheme);
 /// Throws InvalidArgument with near names for others than the four.
 QuantScheme scheme_from_text(std::string_view text);
 
+struct IntegerRange {
+  int64_t low, high;
+  bool operator==(const IntegerRange&) const = default;
+};
+
 /// How a tensor is quantized: all but the scales themselves.
 struct QuantSpec {
   Target target = Target::Feature;

@@ -1,6 +1,6 @@
-#include "sparsebit/quant/spec/qconfig.h"
+#include "sparsebit/quant/config/qconfig.h"
 
-#include "quant/spec/config_keys.h"
+#include "quant/config/config_keys.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/glob.h"
@@ -9,23 +9,19 @@
 #include "sparsebit/passes/pass.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 namespace sparsebit::quant {
 namespace {
 
-struct NamedBackend {
-  const char* name;
-  Backend backend;
-};
-constexpr std::array<NamedBackend, 3> kBackends = {{{"virtual", Backend::Virtual},
-                                                    {"onnxruntime", Backend::OnnxRuntime},
-                                                    {"tensorrt", Backend::TensorRt}}};
-
-Backend backend_of(const Yaml& value) {
+/// The one given, or a registered one.
+platforms::PlatformPtr platform_of(const Yaml& value, const platforms::PlatformPtr& given) {
+  const std::string name = lower_case(value.to_text());
+  if (given && (name == given->name || value.to_text() == given->name)) return given;
+  SPARSEBIT_CHECK(!given, InvalidArgument, value.where(), ": it is for the platform ", name,
+                  ", and --platform says ", given->name);
   try {
-    return backend_from_text(value.to_text());
+    return platforms::find_platform(name);
   } catch (const Error& e) {
     throw Error(ErrorKind::InvalidArgument, c10::str(value.where(), ": ", e.what()));
   }
@@ -154,29 +150,12 @@ void check_rules(const QConfig& config, Target target) {
   for (const SpecificRule& rule : specific.front()) {
     TensorConfig alone = weights ? config.weight : config.feature;
     for (const auto& [key, value] : rule.settings) set_tensor_key(alone, target, key, value);
-    check_tensor_config(alone, target, config.backend,
+    check_tensor_config(alone, target, *config.platform,
                         [&](const std::string&) { return rule.where; });
   }
 }
 
 }  // namespace
-
-Backend backend_from_text(const std::string& name) {
-  const std::string wanted = lower_case(name);
-  for (const auto& [known, backend] : kBackends) {
-    if (wanted == known) return backend;
-  }
-  throw Error(
-      ErrorKind::InvalidArgument,
-      c10::str("there is no backend '", name, "'; there are virtual, onnxruntime and tensorrt"));
-}
-
-std::string_view to_string(Backend backend) {
-  for (const auto& [name, known] : kBackends) {
-    if (known == backend) return name;
-  }
-  return "?";
-}
 
 TensorConfig QConfig::of_layer(Target target, const LayerNames& layer,
                                std::vector<const SpecificRule*>* used) const {
@@ -193,12 +172,13 @@ TensorConfig QConfig::of_layer(Target target, const LayerNames& layer,
     where = rule->where + ": layer '" + layer.name + "'";
     if (used) used->push_back(&*rule);
   }
-  check_tensor_config(config, target, backend, [&](const std::string&) { return where; });
+  check_tensor_config(config, target, *platform, [&](const std::string&) { return where; });
   return config;
 }
 
-QConfig parse_qconfig(const Yaml& document) {
+QConfig parse_qconfig(const Yaml& document, platforms::PlatformPtr platform) {
   QConfig config;
+  if (platform) config.platform = platform;
   const std::vector<std::string> known = {"BACKEND",  "DEVICE", "SKIP_TRACE_MODULES",
                                           "SCHEDULE", "W",      "A"};
   SPARSEBIT_CHECK(document.is_map(), InvalidArgument, document.where(),
@@ -208,7 +188,7 @@ QConfig parse_qconfig(const Yaml& document) {
     const std::string key = upper_case(name);
     note(places, key, value);
     if (key == "BACKEND") {
-      config.backend = backend_of(value);
+      config.platform = platform_of(value, platform);
     } else if (key == "DEVICE") {
       config.device = device_of(value);
     } else if (key == "SKIP_TRACE_MODULES") {
@@ -234,13 +214,14 @@ QConfig parse_qconfig(const Yaml& document) {
       return it == places.end() ? places.at(side) : it->second;
     };
   };
-  check_tensor_config(config.weight, Target::Weight, config.backend, place_in("W"));
-  check_tensor_config(config.feature, Target::Feature, config.backend, place_in("A"));
+  check_tensor_config(config.weight, Target::Weight, *config.platform, place_in("W"));
+  check_tensor_config(config.feature, Target::Feature, *config.platform, place_in("A"));
   const bool per_channel = config.weight.scheme->granularity == Granularity::PerChannel;
-  SPARSEBIT_CHECK(
-      !config.schedule.bn_tuning || config.backend != Backend::OnnxRuntime, InvalidArgument,
-      places["SCHEDULE"],
-      ": BN_TUNING keeps batch norms, and BACKEND onnxruntime has no integers for them");
+  const bool keeps_norms =
+      config.platform->placement.kind != platforms::PlacementPolicy::Kind::IntegerRegions;
+  SPARSEBIT_CHECK(!config.schedule.bn_tuning || keeps_norms, InvalidArgument, places["SCHEDULE"],
+                  ": BN_TUNING keeps batch norms, and BACKEND ", config.platform->name,
+                  " has no integers for them");
   SPARSEBIT_CHECK(!config.schedule.bn_tuning || per_channel, InvalidArgument, places["SCHEDULE"],
                   ": BN_TUNING needs W.QSCHEME per-channel-...");
   check_rules(config, Target::Weight);
@@ -248,6 +229,12 @@ QConfig parse_qconfig(const Yaml& document) {
   return config;
 }
 
-QConfig parse_qconfig(const std::filesystem::path& file) { return parse_qconfig(read_yaml(file)); }
+QConfig parse_qconfig(const std::filesystem::path& file, platforms::PlatformPtr platform) {
+  return parse_qconfig(read_yaml(file), std::move(platform));
+}
+
+QConfig default_qconfig(const platforms::PlatformPtr& platform) {
+  return parse_qconfig(parse_yaml(platform->config, "the config of " + platform->name), platform);
+}
 
 }  // namespace sparsebit::quant

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sparsebit/quant/spec/qconfig.h"
+#include "sparsebit/quant/config/qconfig.h"
 
 #include <functional>
 #include <string>
@@ -27,7 +27,7 @@ void set_tensor_key(TensorConfig& config, Target target, const std::string& key,
 using PlaceOfKey = std::function<std::string(const std::string& key)>;
 
 /// Throws InvalidArgument, saying where, for settings that are missing or do not go together.
-void check_tensor_config(const TensorConfig& config, Target target, Backend backend,
-                         const PlaceOfKey& place);
+void check_tensor_config(const TensorConfig& config, Target target,
+                         const platforms::Platform& platform, const PlaceOfKey& place);
 
 }  // namespace sparsebit::quant

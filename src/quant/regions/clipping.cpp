@@ -1,4 +1,4 @@
-#include "sparsebit/quant/placement/clipping.h"
+#include "sparsebit/quant/regions/clipping.h"
 
 #include <cmath>
 

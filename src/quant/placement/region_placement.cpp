@@ -2,8 +2,7 @@
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/fx/memory_groups.h"
-#include "sparsebit/quant/placement/clipping.h"
-#include "sparsebit/quant/placement/runtime_rules.h"
+#include "sparsebit/quant/regions/clipping.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -13,12 +12,14 @@ namespace sparsebit::quant {
 namespace {
 
 using fx::Node;
+using platforms::IntegerForm;
+using platforms::OperatorRule;
 using Nodes = std::vector<Node*>;
 
 /// A node that could compute with integers.
 struct Candidate {
   Node* node;
-  const RuntimeRule* rule;
+  const OperatorRule* rule;
   fx::OperatorCall call;
   Nodes operands = {};  // features it would read as integers
   bool able = true;     // what is around it lets it
@@ -29,9 +30,9 @@ struct Candidate {
   bool pays() const { return is(IntegerForm::Layer) || is(IntegerForm::Product); }
 };
 
-class OnnxRuntimePlacement : public PlacementBuilder {
+class RegionPlacement : public PlacementBuilder {
  public:
-  OnnxRuntimePlacement(fx::GraphModule& module, const QConfig& config)
+  RegionPlacement(fx::GraphModule& module, const QConfig& config)
       : PlacementBuilder(module, config), memory_(module) {}
 
   Placement place() {
@@ -55,13 +56,13 @@ class OnnxRuntimePlacement : public PlacementBuilder {
   void find_candidate(Node& node) {
     if (!is_call(node)) return;
     const std::optional<fx::OperatorCall> call = fx::resolve(node, module_);
-    if (!call) return decide_float(node, "nobody knows this operator");
+    if (!call) return decide_float(node, DecisionKind::UnknownOperator);
     if (call->op->name == "getitem" && part_of(node)) return;  // see source_of()
-    const RuntimeRule* rule = onnxruntime_rules().rules.find(call->op->name);
-    if (!rule) return decide_float(node, onnxruntime_refuses(*call));
-    Candidate candidate{&node, rule, *call};
-    if (const std::string reason = reason_for_float(candidate); !reason.empty())
-      return decide_float(node, reason);
+    if (std::optional<Decision> decision = float_by_rule(platform_, node, *call))
+      return decide_float(std::move(*decision));
+    Candidate candidate{&node, find_rule(platform_, *call->op), *call};
+    if (std::optional<Decision> decision = reason_for_float(candidate))
+      return decide_float(std::move(*decision));
     by_node_[&node] = candidates_.size();
     if (candidate.pays()) read_.insert(candidate.operands.begin(), candidate.operands.end());
     candidates_.push_back(std::move(candidate));
@@ -69,28 +70,31 @@ class OnnxRuntimePlacement : public PlacementBuilder {
 
   /// In graph order, so that what is before it is known.
   void check_around(Candidate& candidate) {
-    const std::string reason = candidate.pays() ? ""
-                               : candidate.is(IntegerForm::Clipping)
-                                   ? reason_of_clipping(candidate)
-                                   : reason_of_follower(candidate);
-    candidate.able = reason.empty();
-    if (!candidate.able) decide_float(*candidate.node, reason);
+    if (candidate.pays()) return;
+    std::optional<Decision> decision =
+        candidate.is(IntegerForm::Clipping) ? float_clipping(candidate) : float_follower(candidate);
+    candidate.able = !decision;
+    if (decision) decide_float(std::move(*decision));
   }
 
-  /// Empty when there is none. Fills the operands.
-  std::string reason_for_float(Candidate& candidate) {
+  static Decision decision(const Candidate& candidate, DecisionKind kind, std::string other = "") {
+    return {kind, candidate.node->name(), std::move(other)};
+  }
+
+  /// Nothing when there is no reason. Fills the operands.
+  std::optional<Decision> reason_for_float(Candidate& candidate) {
     const Node& node = *candidate.node;
-    if (is_skipped(node)) return "SKIP_TRACE_MODULES names it";
+    if (is_skipped(node)) return decision(candidate, DecisionKind::SkippedModule);
+    if (is_excluded(node, candidate.call)) return decision(candidate, DecisionKind::ExcludedByUser);
     if (memory_.is_written(node) || fx::mutates_input(node, module_))
-      return "it is written to in place";
-    for (const std::string& name : candidate.rule->inputs) {
-      if (!add_operands(candidate.call.args[name], candidate.operands))
-        return "its argument '" + name + "' is no feature";
+      return decision(candidate, DecisionKind::WrittenInPlace);
+    for (const auto& [name, value] : integer_arguments(candidate.call, *candidate.rule)) {
+      if (!add_operands(*value, candidate.operands))
+        return decision(candidate, DecisionKind::NotAnActivation, name);
     }
-    if (const std::string reason = onnxruntime_refuses(candidate.call); !reason.empty())
-      return reason;
-    if (config_of(Target::Feature, node).quantizer.disable) return "A.QUANTIZER.DISABLE";
-    return candidate.is(IntegerForm::Layer) ? reason_of_layer(candidate) : "";
+    if (config_of(Target::Feature, node).quantizer.disable)
+      return decision(candidate, DecisionKind::ActivationDisabled);
+    return candidate.is(IntegerForm::Layer) ? float_layer(candidate) : std::nullopt;
   }
 
   static bool add_operands(const fx::Value& value, Nodes& operands) {
@@ -99,71 +103,50 @@ class OnnxRuntimePlacement : public PlacementBuilder {
       return std::all_of(items.begin(), items.end(),
                          [&](const fx::Value& item) { return add_operands(item, operands); });
     }
-    const bool is_feature =
-        value.is_node() && value.node().op() != fx::Opcode::GetAttr && may_be_floats(value.node());
-    if (is_feature) operands.push_back(&value.node());
-    return is_feature;
+    const bool is_activation =
+        value.is_node() && !is_constant(value) && may_be_floats(value.node());
+    if (is_activation) operands.push_back(&value.node());
+    return is_activation;
   }
 
-  std::string reason_of_layer(const Candidate& candidate) {
-    const QuantOperator& known = quant_operators().get(candidate.call.op->name);
-    if (!has_constant_weight(candidate.call, known)) return "its weight is computed";
+  std::optional<Decision> float_layer(const Candidate& candidate) {
+    if (!has_constant_weight(candidate.call))
+      return decision(candidate, DecisionKind::WeightComputed);
     const fx::Value& bias = candidate.call.args["bias"];
-    const bool constant_bias = bias.is_none() || bias.is_tensor() ||
-                               (bias.is_node() && bias.node().op() == fx::Opcode::GetAttr);
-    if (!constant_bias) return "its bias is computed";
-    if (config_of(Target::Weight, *candidate.node).quantizer.disable) return "W.QUANTIZER.DISABLE";
-    return "";
+    if (!bias.is_none() && !is_constant(bias))
+      return decision(candidate, DecisionKind::BiasComputed);
+    if (config_of(Target::Weight, *candidate.node).quantizer.disable)
+      return decision(candidate, DecisionKind::WeightDisabled);
+    return std::nullopt;
   }
 
   /// It vanishes in the rounding of what is right before it.
-  std::string reason_of_clipping(const Candidate& candidate) const {
-    if (!clip_bounds_of(candidate.call)) return "its bounds are computed";
+  std::optional<Decision> float_clipping(const Candidate& candidate) const {
+    if (!clip_bounds_of(candidate.call)) return decision(candidate, DecisionKind::BoundsComputed);
     const Node& input = *candidate.operands.front();
     const Candidate* before = candidate_at(input);
     const bool rounds = before && (before->pays() || before->is(IntegerForm::Scaling));
-    if (!rounds) return "'" + input.name() + "' before it is float";
-    return input.users().size() == 1 ? "" : "'" + input.name() + "' is used elsewhere, too";
+    if (!rounds) return decision(candidate, DecisionKind::InputIsFloat, input.name());
+    if (input.users().size() != 1)
+      return decision(candidate, DecisionKind::InputUsedElsewhere, input.name());
+    return std::nullopt;
   }
 
   /// Its operands are integers already: made so, or because others read them so.
-  std::string reason_of_follower(const Candidate& candidate) const {
+  std::optional<Decision> float_follower(const Candidate& candidate) const {
     for (const Node* operand : candidate.operands) {
       const Node& source = source_of(*operand);
       const bool ready = candidate_at(source) || read_.contains(operand);
       if (source.op() != fx::Opcode::Placeholder && !ready)
-        return "'" + source.name() + "' before it is float";
+        return decision(candidate, DecisionKind::InputIsFloat, source.name());
     }
-    return "";
+    return std::nullopt;
   }
 
   const Candidate* candidate_at(const Node& node) const {
     const auto it = by_node_.find(&node);
     const bool found = it != by_node_.end() && candidates_[it->second].able;
     return found ? &candidates_[it->second] : nullptr;
-  }
-
-  // --- parts of a tuple: what split() gives is read by getitem() --------------------------------
-
-  /// The node whose result, a tuple, this is a part of; null for other nodes.
-  static const Node* part_of(const Node& node) {
-    const bool gets_item = node.target() == "operator.getitem" && node.args().size() == 2 &&
-                           node.args()[0].is_node() && node.args()[1].is_int();
-    if (!gets_item) return nullptr;
-    const Node& tuple = node.args()[0].node();
-    return tuple.tensor_info() ? nullptr : &tuple;
-  }
-  static const Node& source_of(const Node& node) {
-    const Node* tuple = part_of(node);
-    return tuple ? *tuple : node;
-  }
-  /// The tensors that a node gives: itself, or the parts of its tuple.
-  static Nodes results_of(Node& node) {
-    Nodes parts;
-    for (Node* user : node.users()) {
-      if (part_of(*user) == &node) parts.push_back(user);
-    }
-    return parts.empty() ? Nodes{&node} : parts;
   }
 
   // --- which of them pay -------------------------------------------------------------------------
@@ -178,7 +161,7 @@ class OnnxRuntimePlacement : public PlacementBuilder {
     }
     for (const Candidate& candidate : candidates_) {
       if (candidate.able && !candidate.kept)
-        decide_float(*candidate.node, "nothing behind it computes with integers");
+        decide_float(*candidate.node, DecisionKind::NoIntegerReader);
     }
   }
 
@@ -277,12 +260,8 @@ class OnnxRuntimePlacement : public PlacementBuilder {
   void place_layer(Candidate& candidate) {
     Node& layer = *candidate.node;
     const TensorConfig config = config_of(Target::Weight, layer);
-    add_weight(layer, candidate.call, quant_operators().get(candidate.call.op->name), config);
-    if (candidate.call.args["bias"].is_none()) return;
-    TensorConfig of_bias;
-    of_bias.scheme = QuantScheme{config.scheme->granularity, Symmetry::Symmetric};
-    of_bias.quantizer.bits = kBitsOfBias;
-    placement_.weights.push_back({&layer, "bias", 0, of_bias, Target::Bias});
+    add_weight(layer, candidate.call, *candidate.rule, config);
+    add_bias(layer, candidate.call, config);
   }
 
   /// What computes with integers reads them. Where a value is made with integers there is nothing
@@ -315,11 +294,11 @@ class OnnxRuntimePlacement : public PlacementBuilder {
     return config;
   }
 
-  static void check_same(const TensorConfig& a, const Node& of_a, const TensorConfig& b,
-                         const Node& of_b) {
+  void check_same(const TensorConfig& a, const Node& of_a, const TensorConfig& b,
+                  const Node& of_b) const {
     SPARSEBIT_CHECK(a == b, InvalidArgument, "A.SPECIFIC makes '", of_a.name(), "' and '",
-                    of_b.name(),
-                    "' differ, but with BACKEND onnxruntime what they read has one scale");
+                    of_b.name(), "' differ, but with BACKEND ", platform_.name,
+                    " what they read has one scale");
   }
 
   fx::MemoryGroups memory_;
@@ -334,8 +313,8 @@ class OnnxRuntimePlacement : public PlacementBuilder {
 
 }  // namespace
 
-Placement place_for_onnxruntime(fx::GraphModule& module, const QConfig& config) {
-  return OnnxRuntimePlacement(module, config).place();
+Placement place_in_regions(fx::GraphModule& module, const QConfig& config) {
+  return RegionPlacement(module, config).place();
 }
 
 }  // namespace sparsebit::quant

@@ -1,4 +1,4 @@
-#include "quant/spec/config_keys.h"
+#include "quant/config/config_keys.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/letter_case.h"
@@ -133,28 +133,34 @@ void set_tensor_key(TensorConfig& config, Target target, const std::string& key,
                target == Target::Weight ? "weights" : "features", did_you_mean(wanted, known)));
 }
 
-/// What a runtime computes with integers.
-template <class Check>
-static void check_backend(const TensorConfig& config, Target target, Backend backend,
-                          const Check& check) {
-  const bool weights = target == Target::Weight, tensorrt = backend == Backend::TensorRt;
-  const std::string name = c10::str("BACKEND ", to_string(backend));
-  const int64_t bits = config.quantizer.bits;
-  // ONNX Runtime computes with integers of 8 bits, and weights need not use all of them.
-  check(bits == 8 || (weights && !tensorrt && bits < 8), "QUANTIZER.BIT",
-        c10::str(name, " runs 8 bits, not ", bits));
-  check(config.quantizer.group_size == 0, "QUANTIZER.GROUP_SIZE", name + " has no groups");
-  const bool per_channel = config.scheme->granularity == Granularity::PerChannel;
-  const bool symmetric = config.scheme->symmetry == Symmetry::Symmetric;
-  const bool fits =
-      weights ? symmetric && (per_channel || !tensorrt) : !per_channel && (symmetric || !tensorrt);
-  const QuantScheme needed = {weights ? Granularity::PerChannel : Granularity::PerTensor,
-                              weights || tensorrt ? Symmetry::Symmetric : Symmetry::Affine};
-  check(fits, "QSCHEME", name + " needs " + to_string(needed));
+namespace {
+
+/// "8 bits", "2 to 8 bits"
+std::string text_of_bits(const std::vector<int64_t>& bits) {
+  const auto [low, high] = std::minmax_element(bits.begin(), bits.end());
+  return (*low == *high ? "" : std::to_string(*low) + " to ") + std::to_string(*high) + " bits";
 }
 
-void check_tensor_config(const TensorConfig& config, Target target, Backend backend,
-                         const PlaceOfKey& place) {
+template <class Check>
+void check_limits(const TensorConfig& config, const platforms::TensorLimits& limits,
+                  const std::string& platform, const Check& check) {
+  const std::string name = "BACKEND " + platform;
+  const auto contains = [](const auto& list, const auto& item) {
+    return list.empty() || std::find(list.begin(), list.end(), item) != list.end();
+  };
+  check(contains(limits.bits, config.quantizer.bits), "QUANTIZER.BIT", [&] {
+    return c10::str(name, " runs ", text_of_bits(limits.bits), ", not ", config.quantizer.bits);
+  });
+  check(limits.groups || config.quantizer.group_size == 0, "QUANTIZER.GROUP_SIZE",
+        [&] { return name + " has no groups"; });
+  check(contains(limits.schemes, to_string(*config.scheme)), "QSCHEME",
+        [&] { return name + " needs " + limits.schemes.front(); });
+}
+
+}  // namespace
+
+void check_tensor_config(const TensorConfig& config, Target target,
+                         const platforms::Platform& platform, const PlaceOfKey& place) {
   const auto check = [&](bool fine, const char* key, const std::string& text) {
     SPARSEBIT_CHECK(fine, InvalidArgument, place(key), ": ", text);
   };
@@ -177,8 +183,11 @@ void check_tensor_config(const TensorConfig& config, Target target, Backend back
         "GROUP_SIZE needs QSCHEME per-channel-...");
   check(!config.quantizer.restricted || symmetric, "QUANTIZER.RESTRICTED",
         "RESTRICTED needs a symmetric QSCHEME");
-  if (backend != Backend::Virtual && !config.quantizer.disable)
-    check_backend(config, target, backend, check);
+  if (config.quantizer.disable) return;
+  const platforms::TensorLimits& limits = weights ? platform.weights : platform.activations;
+  check_limits(config, limits, platform.name, [&](bool fine, const char* key, const auto& text) {
+    if (!fine) check(false, key, text());
+  });
 }
 
 }  // namespace sparsebit::quant

@@ -1,4 +1,4 @@
-#include "quant/placement/split_silu.h"
+#include "quant/lowering/split_silu.h"
 
 #include "sparsebit/fx/resolve.h"
 

@@ -1,4 +1,4 @@
-#include "sparsebit/quant/spec/qconfig.h"
+#include "sparsebit/quant/config/qconfig.h"
 
 #include "sparsebit/core/error.h"
 
@@ -39,7 +39,7 @@ std::string error_of(const std::string& text) {
 
 TEST(QConfig, DefaultsOfTheAncestor) {
   const QConfig config = parse(kSmall);
-  EXPECT_EQ(config.backend, Backend::Virtual);
+  EXPECT_EQ(config.platform->name, "virtual");
   EXPECT_EQ(config.device, "cpu");
   EXPECT_FALSE(config.schedule.fuse_bn);
   EXPECT_FALSE(config.schedule.bn_tuning);
@@ -73,7 +73,7 @@ A:
     LAYOUT: NLC
   QADD: {ENABLE_QUANT: true}
 )");
-  EXPECT_EQ(config.backend, Backend::Virtual);
+  EXPECT_EQ(config.platform->name, "virtual");
   EXPECT_THAT(config.skip_trace_modules, ElementsAre("blocks.*.drop_path"));
   EXPECT_TRUE(config.schedule.fuse_bn && config.schedule.bn_tuning);
   EXPECT_FALSE(config.schedule.passes.at("fuse_scale"));
@@ -97,9 +97,7 @@ struct WrongConfig {
 /// Each line is put in the place of one of the small config that begins alike.
 TEST(QConfig, ErrorsNameLineKeyAndWhatWouldBeRight) {
   const std::vector<WrongConfig> cases = {
-      {"BACKEND: tensorflow",
-       "q.yaml:2: BACKEND: there is no backend 'tensorflow'; there are virtual, onnxruntime and "
-       "tensorrt"},
+      {"BACKEND: tensorflow", "q.yaml:2: BACKEND: unknown platform 'tensorflow'; 17 are known"},
       {"BACKENDS: virtual",
        "q.yaml:2: BACKENDS: there is no key 'BACKENDS'; did you mean 'BACKEND'?"},
       {"  QSCHEME: per-chanel-symmetric",

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "sparsebit/quant/spec/quant_spec.h"
+
+#include <optional>
+#include <string>
+
+// How tensors of one kind are quantized, as a config file says it.
+
+namespace sparsebit::quant {
+
+/// Where the channels of a feature map are.
+enum class Layout {
+  Nchw,  ///< axis 1
+  Nlc,   ///< axis 2, or the last one of tensors that have fewer
+};
+
+/// What values look like, for the observer `aciq`.
+enum class Distribution { Gauss, Laplace };
+
+/// `OBSERVER`
+struct ObserverConfig {
+  std::string type = "minmax";
+  double percentile_alpha = 0.001;  ///< share of each tail that is cut off
+  double ema_ratio = 0.9;           ///< weight of the old value in `moving_average`
+  Distribution distribution = Distribution::Gauss;
+  Layout layout = Layout::Nchw;
+
+  bool operator==(const ObserverConfig&) const = default;
+};
+
+/// `QUANTIZER`
+struct QuantizerConfig {
+  std::string type = "uniform";
+  bool disable = false;
+  int64_t bits = 0;         ///< 0: not told
+  int64_t group_size = 0;   ///< weights: inputs that share a scale; 0 = all of a channel
+  bool restricted = false;  ///< symmetric integers without the lowest one
+  int64_t scale_bits = 0;   ///< significant bits of scales; 0 = all of a float
+  bool avx2_safe = false;   ///< weights: sums of two products fit 16 bits, see docs
+  std::optional<IntegerRange> range = {};
+  double pact_alpha = 10.0;  ///< where `pact` cuts at first
+
+  bool operator==(const QuantizerConfig&) const = default;
+};
+
+/// `W` or `A`: how weights or features of a layer are quantized.
+struct TensorConfig {
+  std::optional<QuantScheme> scheme = {};  ///< nothing: not told
+  QuantizerConfig quantizer = {};
+  ObserverConfig observer = {};
+
+  bool operator==(const TensorConfig&) const = default;
+};
+
+}  // namespace sparsebit::quant

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "sparsebit/platforms/platform.h"
+#include "sparsebit/quant/decision.h"
+
+#include <string>
+
+namespace sparsebit::report {
+
+/// A decision for people: "'conv1', which it reads, is float".
+std::string sentence(const quant::Decision& decision, const platforms::Platform& platform);
+
+/// The same without names, so that equal reasons can be counted: "an input is float".
+std::string summary_of(const quant::Decision& decision, const platforms::Platform& platform);
+
+}  // namespace sparsebit::report

@@ -1,0 +1,29 @@
+#include "sparsebit/platforms/platform.h"
+
+#include "platforms/built_in.h"
+
+#include "sparsebit/core/atomic_file.h"
+#include "sparsebit/core/error.h"
+
+#include <algorithm>
+
+namespace sparsebit::platforms {
+
+Registry<PlatformPtr>& platforms() {
+  static Registry<PlatformPtr> registry = [] {
+    Registry<PlatformPtr> r("platform");
+    for (const BuiltIn& file : built_in_platforms())
+      r.add(std::string(file.name), parse_platform(file.text, std::string(file.name) + ".yaml"));
+    return r;
+  }();
+  return registry;
+}
+
+PlatformPtr find_platform(const std::string& name_or_file) {
+  const std::filesystem::path path(name_or_file);
+  const bool is_file = path.extension() == ".yaml" || path.extension() == ".yml";
+  if (is_file) return parse_platform(read_file(path), name_or_file);
+  return platforms().get(name_or_file);
+}
+
+}  // namespace sparsebit::platforms

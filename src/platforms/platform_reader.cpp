@@ -1,0 +1,243 @@
+#include "platforms/built_in.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/near_match.h"
+#include "sparsebit/platforms/platform.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <sstream>
+#include <utility>
+
+namespace sparsebit::platforms {
+namespace {
+
+using Names = std::vector<std::string>;
+
+template <class Enum, size_t N>
+using Words = std::array<std::pair<std::string_view, Enum>, N>;
+
+constexpr Words<IntegerForm, 7> kForms = {{{"layer", IntegerForm::Layer},
+                                           {"product", IntegerForm::Product},
+                                           {"scaling", IntegerForm::Scaling},
+                                           {"joining", IntegerForm::Joining},
+                                           {"passing", IntegerForm::Passing},
+                                           {"clipping", IntegerForm::Clipping},
+                                           {"lookup", IntegerForm::Lookup}}};
+constexpr Words<BiasRule, 3> kBiases = {
+    {{"float", BiasRule::Float}, {"int32", BiasRule::Int32}, {"quantized", BiasRule::Quantized}}};
+constexpr Words<PlacementPolicy::Kind, 2> kPolicies = {
+    {{"operator_inputs", PlacementPolicy::Kind::OperatorInputs},
+     {"integer_regions", PlacementPolicy::Kind::IntegerRegions}}};
+constexpr Words<PlacementPolicy::GraphOutputs, 3> kOutputs = {
+    {{"follow", PlacementPolicy::GraphOutputs::Follow},
+     {"float", PlacementPolicy::GraphOutputs::Float},
+     {"quantized", PlacementPolicy::GraphOutputs::Quantized}}};
+constexpr Words<PlacementPolicy::Readers, 2> kReaders = {
+    {{"quantized", PlacementPolicy::Readers::Quantized}, {"all", PlacementPolicy::Readers::All}}};
+
+template <class Enum, size_t N>
+Enum one_of(const Yaml& value, const Words<Enum, N>& words) {
+  std::string known;
+  for (const auto& [word, meaning] : words) {
+    if (value.to_text() == word) return meaning;
+    known += (known.empty() ? "" : ", ") + std::string(word);
+  }
+  throw Error(ErrorKind::InvalidArgument,
+              c10::str(value.where(), ": expected one of ", known, ", found ", value.describe()));
+}
+
+/// Keys of a map and what each sets. Others are errors with near names.
+using Keys = std::map<std::string, std::function<void(const Yaml&)>, std::less<>>;
+
+void read_keys(const Yaml& map, const Keys& keys) {
+  for (const auto& [key, value] : map.entries()) {
+    const auto it = keys.find(key);
+    if (it == keys.end()) {
+      Names known;
+      for (const auto& [name, set] : keys) known.push_back(name);
+      throw Error(ErrorKind::InvalidArgument, c10::str(value.where(), ": there is no key '", key,
+                                                       "'", did_you_mean(key, known)));
+    }
+    it->second(value);
+  }
+}
+
+auto flag(bool& into) {
+  return [&into](const Yaml& v) { into = v.to_bool(); };
+}
+auto text(std::string& into) {
+  return [&into](const Yaml& v) { into = v.to_text(); };
+}
+auto names(Names& into) {
+  return [&into](const Yaml& v) { into = v.to_texts(); };
+}
+auto number(int64_t& into) {
+  return [&into](const Yaml& v) { into = v.to_int(); };
+}
+
+/// "conv1d, conv2d" -> both
+Names split_names(const std::string& list) {
+  Names found;
+  std::istringstream words(list);
+  for (std::string word; std::getline(words, word, ',');) {
+    const size_t first = word.find_first_not_of(' '), last = word.find_last_not_of(' ');
+    if (first != std::string::npos) found.push_back(word.substr(first, last - first + 1));
+  }
+  return found;
+}
+
+void read_conditions(const Yaml& map, bool equal, OperatorRule& rule) {
+  for (const auto& [argument, value] : map.entries())
+    rule.conditions.push_back({argument, value.to_text(), equal});
+}
+
+OnnxForm read_onnx_form(const Yaml& map) {
+  OnnxForm form;
+  if (map.is_scalar()) {
+    form.from = map.to_text();
+    return form;
+  }
+  std::string order;
+  read_keys(map, {{"from", text(form.from)},
+                  {"to", text(form.to)},
+                  {"domain", text(form.domain)},
+                  {"needs_integer_result", flag(form.needs_integer_result)},
+                  {"order", [&](const Yaml& v) {
+                     for (const std::string& part : v.to_texts()) {
+                       SPARSEBIT_CHECK(part == "tensors" || part == "bias" || part == "result",
+                                       InvalidArgument, v.where(),
+                                       ": expected tensors, bias or result, found '", part, "'");
+                       form.order.push_back(part);
+                     }
+                   }}});
+  SPARSEBIT_CHECK(!form.from.empty(), InvalidArgument, map.where(), ": 'from' is missing");
+  return form;
+}
+
+OperatorRule read_rule(const Yaml& map) {
+  OperatorRule rule;
+  read_keys(map, {{"form", [&](const Yaml& v) { rule.form = one_of(v, kForms); }},
+                  {"inputs", names(rule.inputs)},
+                  {"needs_integer_result", flag(rule.needs_integer_result)},
+                  {"when", [&](const Yaml& v) { read_conditions(v, true, rule); }},
+                  {"unless", [&](const Yaml& v) { read_conditions(v, false, rule); }},
+                  {"onnx",
+                   [&](const Yaml& v) {
+                     for (const Yaml& item : v.items()) rule.onnx.push_back(read_onnx_form(item));
+                   }},
+                  {"joins", flag(rule.joins)},
+                  {"on_request", flag(rule.on_request)},
+                  {"bits", number(rule.bits)},
+                  {"fused_with", names(rule.fused_with)},
+                  {"not_after", names(rule.not_after)},
+                  {"residual", flag(rule.residual)},
+                  {"all_tensors", flag(rule.all_tensors)},
+                  {"weight_axis", [&](const Yaml& v) { rule.weight_axis = v.to_int(); }}});
+  return rule;
+}
+
+void read_operators(const Yaml& map, Platform& platform) {
+  for (const auto& [list, value] : map.entries()) {
+    for (const std::string& name : split_names(list)) {
+      if (value.is_scalar() && value.to_text() == "none") {
+        platform.operators.erase(name);
+      } else {
+        platform.operators[name] = read_rule(value);
+      }
+    }
+  }
+}
+
+TensorLimits read_limits(const Yaml& map) {
+  TensorLimits limits;
+  read_keys(map, {{"bits",
+                   [&](const Yaml& v) {
+                     for (const Yaml& item : v.items()) limits.bits.push_back(item.to_int());
+                   }},
+                  {"schemes", names(limits.schemes)},
+                  {"groups", flag(limits.groups)},
+                  {"power_of_two", flag(limits.power_of_two)}});
+  return limits;
+}
+
+void read_placement(const Yaml& map, PlacementPolicy& policy) {
+  read_keys(map,
+            {{"policy", [&](const Yaml& v) { policy.kind = one_of(v, kPolicies); }},
+             {"inputs", flag(policy.inputs)},
+             {"outputs", flag(policy.outputs)},
+             {"pass_through", names(policy.pass_through)},
+             {"fuses", names(policy.fuses)},
+             {"transparent", names(policy.transparent)},
+             {"keeps_grid", names(policy.keeps_grid)},
+             {"graph_inputs", flag(policy.graph_inputs)},
+             {"graph_outputs", [&](const Yaml& v) { policy.graph_outputs = one_of(v, kOutputs); }},
+             {"readers", [&](const Yaml& v) { policy.readers = one_of(v, kReaders); }},
+             {"first_and_last_bits", number(policy.first_and_last_bits)},
+             {"unsigned_after", names(policy.unsigned_after)},
+             {"unsigned_follows", names(policy.unsigned_follows)}});
+}
+
+/// What it is based on, or an empty one.
+Platform base_of(const Yaml& document) {
+  const Yaml* base = document.find("based_on");
+  if (!base) return {};
+  const std::string_view text = built_in_text(base->to_text());
+  SPARSEBIT_CHECK(!text.empty(), InvalidArgument, base->where(), ": there is no built-in platform ",
+                  base->describe(), "; `sparsebit platforms` lists them");
+  return *parse_platform(text, base->to_text() + ".yaml");
+}
+
+}  // namespace
+
+PlatformPtr parse_platform(std::string_view yaml, const std::string& name_of_text) {
+  const Yaml document = parse_yaml(yaml, name_of_text);
+  SPARSEBIT_CHECK(document.is_map(), InvalidArgument, document.where(),
+                  ": expected a platform (name: ..., operators: ...), found ", document.describe());
+  auto platform = std::make_shared<Platform>(base_of(document));
+  platform->text = yaml;
+  platform->name.clear();
+  const auto limits = [&](TensorLimits& into) {
+    return [&into](const Yaml& v) { into = read_limits(v); };
+  };
+  read_keys(document,
+            {{"name", text(platform->name)},
+             {"based_on", [](const Yaml&) {}},
+             {"summary", text(platform->summary)},
+             {"config", text(platform->config)},
+             {"weights", limits(platform->weights)},
+             {"activations", limits(platform->activations)},
+             {"bias", [&](const Yaml& v) { platform->bias = one_of(v, kBiases); }},
+             {"placement", [&](const Yaml& v) { read_placement(v, platform->placement); }},
+             {"operators", [&](const Yaml& v) { read_operators(v, *platform); }},
+             {"floats",
+              [&](const Yaml& v) {
+                for (const auto& [list, why] : v.entries()) {
+                  for (const std::string& name : split_names(list))
+                    platform->floats[name] = why.to_text();
+                }
+              }},
+             {"folds_batch_norm", flag(platform->folds_batch_norm)},
+             {"scale_fit", text(platform->scale_fit)},
+             {"lowering", names(platform->lowering)},
+             {"float_kernels", text(platform->float_kernels)},
+             {"exact_sums", flag(platform->exact_sums)},
+             {"four_bit_types", flag(platform->four_bit_types)},
+             {"integer_operators", flag(platform->integer_operators)},
+             {"artefacts", names(platform->artefacts)}});
+  SPARSEBIT_CHECK(!platform->name.empty(), InvalidArgument, document.where(),
+                  ": 'name' is missing");
+  SPARSEBIT_CHECK(!platform->config.empty(), InvalidArgument, document.where(),
+                  ": 'config' is missing: the settings that apply unless a user changes them");
+  return platform;
+}
+
+std::string_view to_string(IntegerForm form) {
+  for (const auto& [word, known] : kForms) {
+    if (known == form) return word;
+  }
+  return "?";
+}
+
+}  // namespace sparsebit::platforms

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "sparsebit/core/registry.h"
+#include "sparsebit/fx/graph_module.h"
+#include "sparsebit/quant/quant_point.h"
+
+#include <functional>
+#include <vector>
+
+namespace sparsebit::quant {
+
+using ScaleFit = std::function<void(fx::GraphModule&, const std::vector<QuantPoint>&)>;
+
+/// How scales are adjusted to a target after calibration, by the name in the platform's
+/// `scale_fit`.
+Registry<ScaleFit>& scale_fits();
+
+/// Sets the scales of biases that are stored as int32: input scale times weight scale.
+void set_bias_scales(fx::GraphModule& module, const std::vector<QuantPoint>& points);
+
+}  // namespace sparsebit::quant

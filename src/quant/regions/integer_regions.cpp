@@ -1,0 +1,124 @@
+#include "sparsebit/quant/regions/integer_regions.h"
+
+#include "sparsebit/quant/regions/clipping.h"
+#include "sparsebit/quant/regions/node_parts.h"
+#include "sparsebit/quant/regions/operator_rules.h"
+
+#include <algorithm>
+
+namespace sparsebit::quant {
+
+using fx::Node;
+using platforms::IntegerForm;
+using platforms::OperatorRule;
+using platforms::PlacementPolicy;
+
+namespace {
+
+bool exceeds(const platforms::TensorLimits& limits, int64_t bits) {
+  return !limits.bits.empty() && bits > *std::max_element(limits.bits.begin(), limits.bits.end());
+}
+
+}  // namespace
+
+const Quantizer* IntegerRegions::quantizer_at(const Node& node) const {
+  if (node.op() != fx::Opcode::CallModule) return nullptr;
+  const auto* quantizer = dynamic_cast<const Quantizer*>(module_.find(node.target()));
+  return quantizer && !quantizer->is_off_for_good() ? quantizer : nullptr;
+}
+
+bool IntegerRegions::computes_nothing(const Node& node, const fx::OperatorCall& call) const {
+  if (part_of(node)) return true;
+  const OperatorRule* rule = find_rule(platform_, *call.op);
+  if (rule && rule->form == IntegerForm::Passing && rule->onnx.empty()) return true;
+  static const std::vector<std::string> copies = {"contiguous", "clone", "identity", "detach",
+                                                  "dropout"};
+  return std::find(copies.begin(), copies.end(), call.op->name) != copies.end();
+}
+
+bool IntegerRegions::is_clipped_by_rounding(const Node& node, const fx::OperatorCall& call) const {
+  const auto bounds = clip_bounds_of(call);
+  if (!bounds || node.users().size() != 1 || fx::mutates_input(node, module_)) return false;
+  const Quantizer* quantizer = quantizer_at(**node.users().begin());
+  return quantizer && quantizer->is_calibrated() && rounding_clips(*bounds, *quantizer);
+}
+
+std::optional<Decision> IntegerRegions::why_float(const Node& node,
+                                                  const fx::OperatorCall& call) const {
+  if (std::optional<Decision> decision = float_by_rule(platform_, node, call)) return decision;
+  const OperatorRule& rule = *find_rule(platform_, *call.op);
+  if (rule.form == IntegerForm::Clipping) {
+    if (is_clipped_by_rounding(node, call)) return std::nullopt;
+    return Decision{DecisionKind::ClippingDiffers, node.name()};
+  }
+  std::vector<Node*> operands;
+  for (const auto& [name, value] : integer_arguments(call, rule)) {
+    const std::vector<Node*> inside = nodes_in(*value);
+    operands.insert(operands.end(), inside.begin(), inside.end());
+  }
+  for (const Node* operand : operands) {
+    if (std::optional<Decision> decision = float_operand(node, *operand)) return decision;
+  }
+  if (operands.empty() && rule.form != IntegerForm::Lookup)
+    return Decision{DecisionKind::ConstantInputs, node.name()};
+  if (rule.form == IntegerForm::Layer || rule.form == IntegerForm::Lookup) {
+    if (std::optional<Decision> decision = float_weight(node, call)) return decision;
+  }
+  const bool asks_result = platform_.placement.kind == PlacementPolicy::Kind::IntegerRegions;
+  return asks_result && rule.needs_integer_result ? float_result(node, rule, operands, node)
+                                                  : std::nullopt;
+}
+
+std::optional<Decision> IntegerRegions::float_operand(const Node& node, const Node& operand) const {
+  const Quantizer* quantizer = quantizer_at(operand);
+  if (!quantizer) return Decision{DecisionKind::InputNotQuantized, node.name(), operand.name()};
+  if (exceeds(platform_.activations, quantizer->spec().bits))
+    return Decision{DecisionKind::InputBits, node.name(), operand.name()};
+  if (quantizer->spec().is_per_channel())
+    return Decision{DecisionKind::InputPerChannel, node.name(), operand.name()};
+  return std::nullopt;
+}
+
+std::optional<Decision> IntegerRegions::float_weight(const Node& node,
+                                                     const fx::OperatorCall& call) const {
+  const fx::Value& weight = call.args[call.op->weight->argument];
+  const Quantizer* quantizer = weight.is_node() ? quantizer_at(weight.node()) : nullptr;
+  if (!quantizer) return Decision{DecisionKind::WeightIsFloat, node.name()};
+  if (!platform_.weights.groups && quantizer->spec().group_size > 0)
+    return Decision{DecisionKind::WeightGroups, node.name()};
+  if (exceeds(platform_.weights, quantizer->spec().bits))
+    return Decision{DecisionKind::WeightBits, node.name()};
+  if (platform_.bias == platforms::BiasRule::Float || !call.args.has("bias")) return std::nullopt;
+  const fx::Value& bias = call.args["bias"];
+  const bool fine = bias.is_none() || (bias.is_node() && quantizer_at(bias.node()));
+  return fine ? std::nullopt : std::optional(Decision{DecisionKind::BiasIsFloat, node.name()});
+}
+
+/// All results have to be quantized, with the scale of the inputs where numbers are only copied.
+std::optional<Decision> IntegerRegions::float_result(const Node& node, const OperatorRule& rule,
+                                                     const std::vector<Node*>& operands,
+                                                     const Node& result) const {
+  const bool copies = rule.form == IntegerForm::Passing;
+  for (const Node* user : result.users()) {
+    if (part_of(*user) == &result) {
+      if (auto decision = float_result(node, rule, operands, *user)) return decision;
+      continue;
+    }
+    const Quantizer* quantizer = quantizer_at(rounds_for(*user));
+    if (!quantizer) return Decision{DecisionKind::ResultNotQuantized, node.name(), user->name()};
+    for (const Node* operand : operands) {
+      if (copies && quantizer_at(*operand) != quantizer)
+        return Decision{DecisionKind::ScalesDiffer, node.name(), user->name()};
+    }
+  }
+  return std::nullopt;
+}
+
+/// A clipping that vanishes stands for the quantizer behind it.
+const Node& IntegerRegions::rounds_for(const Node& user) const {
+  if (quantizer_at(user)) return user;
+  const auto call = fx::resolve(user, module_);
+  return call && is_clipped_by_rounding(user, *call) ? **user.users().begin() : user;
+}
+
+}  // namespace sparsebit::quant
