@@ -122,14 +122,14 @@ void check_passed(const exports::Certificate& certificate) {
     if (comparison.passed) continue;
     if (!comparison.missing.empty())
       throw Error(ErrorKind::InvalidModel,
-                  failed + to_string(comparison.way) + ": " + comparison.missing);
+                  failed + to_string(comparison.runner) + ": " + comparison.missing);
     const auto worst =
         std::max_element(comparison.outputs.begin(), comparison.outputs.end(),
                          [](const auto& a, const auto& b) { return a.of_most < b.of_most; });
     throw Error(ErrorKind::InvalidModel,
                 fmt::format("{}{}: one in a thousand elements of '{}' is {:.3g} steps or more from "
                             "the {}, and {:.3g} are allowed (--most-steps, --most-steps-optimized)",
-                            failed, to_string(comparison.way), worst->output, worst->of_most,
+                            failed, to_string(comparison.runner), worst->output, worst->of_most,
                             certificate.expected, *comparison.limit));
   }
   throw Error(ErrorKind::InvalidModel,
