@@ -194,7 +194,8 @@ NodeResult Exporter::convert(const Node& node) {
   if (quant::Quantizer* quantizer = quantizer_at(module_, node))
     return write_quantizer(node, *quantizer);
   if (const std::optional<fx::OperatorCall> call = fx::resolve(node, module_)) {
-    if (regions_.is_clipped_by_rounding(node, *call)) return value_of(*node.inputs().front());
+    if (!writes_fake_quantize() && regions_.is_clipped_by_rounding(node, *call))
+      return value_of(*node.inputs().front());
     const bool in_place = fx::mutates_input(node, module_);
     NodeResult result = convert_call(node, *call);
     if (in_place) keep_type(node, *call, result);
@@ -276,6 +277,14 @@ void Exporter::apply_fact(const Fact& fact, NodeResult& value, const Node& node)
     }
   }
   sym.shape = std::move(shape);
+}
+
+std::map<std::string, std::string> Exporter::tensor_names() const {
+  std::map<std::string, std::string> names;
+  for (const auto& [node, result] : values_) {
+    if (result.is_tensor()) names.emplace(node->name(), writer_.current_name(result.sym().name));
+  }
+  return names;
 }
 
 void Exporter::write(onnx::GraphProto& graph) {

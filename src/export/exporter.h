@@ -23,6 +23,8 @@ class Exporter : public ValueSource {
   void write(onnx::GraphProto& graph);
   /// Versions of the domains that carried-through nodes belong to.
   const std::map<std::string, int64_t>& domains() const { return domains_; }
+  /// Names of the results that are tensors of the finished graph or constants, by node name.
+  std::map<std::string, std::string> tensor_names() const;
   bool carries_unknown_operators() const { return carries_unknown_; }
 
   NodeResult value_of(const fx::Node& node) override;
@@ -59,13 +61,18 @@ class Exporter : public ValueSource {
   void check_carried_opsets(const fx::Node& node, const onnx::NodeProto& proto);
   void check_carried_opset(const fx::Node& node, const std::string& type, int64_t opset);
 
-  // Quantizers, see quantization.cpp.
+  // Quantizers, see quantization.cpp and fake_quantize.cpp.
   NodeResult write_quantizer(const fx::Node& node, quant::Quantizer& quantizer);
   NodeResult write_feature_quantizer(const fx::Node& node, const quant::Quantizer& quantizer,
                                      OnnxTensor x);
+  NodeResult write_fake_quantize(const fx::Node& node, const quant::Quantizer& quantizer,
+                                 const OnnxTensor& x);
   NodeResult write_weight_quantizer(const fx::Node& node, quant::Quantizer& quantizer,
                                     const at::Tensor& weight);
   Attrs extra_attributes(const quant::QuantSpec& spec) const;
+  bool writes_fake_quantize() const {
+    return options_.quantized.form == QuantizedOnnxOptions::Form::FakeQuantize;
+  }
 
   // Inputs and outputs.
   struct Result {

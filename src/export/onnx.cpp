@@ -70,7 +70,7 @@ void check(const onnx::ModelProto& model) {
 
 }  // namespace
 
-onnx::ModelProto to_onnx(const fx::GraphModule& module, const OnnxExportOptions& options) {
+NamedOnnx to_named_onnx(const fx::GraphModule& module, const OnnxExportOptions& options) {
   SPARSEBIT_CHECK(options.opset >= kOldestOpset && options.opset <= kNewestOpset, InvalidArgument,
                   "opset must be between ", kOldestOpset, " and ", kNewestOpset, ", got ",
                   options.opset);
@@ -96,7 +96,11 @@ onnx::ModelProto to_onnx(const fx::GraphModule& module, const OnnxExportOptions&
   const bool checkable = options.opset <= newest_schema_opset() &&
                          !exporter.carries_unknown_operators() && !options.quantized.bits_attribute;
   if (checkable) check(model);
-  return model;
+  return {std::move(model), exporter.tensor_names()};
+}
+
+onnx::ModelProto to_onnx(const fx::GraphModule& module, const OnnxExportOptions& options) {
+  return to_named_onnx(module, options).model;
 }
 
 void export_onnx(const fx::GraphModule& module, const std::filesystem::path& path,

@@ -173,8 +173,10 @@ NodeResult Exporter::write_quantizer(const Node& node, Quantizer& quantizer) {
                   "it is not calibrated, so it has no scale");
   const at::Tensor* weight =
       input.op() == fx::Opcode::GetAttr ? module_.find_tensor(input.target()) : nullptr;
-  NodeResult result = weight ? write_weight_quantizer(node, quantizer, *weight)
-                             : write_feature_quantizer(node, quantizer, value_of(input).sym());
+  NodeResult result = writes_fake_quantize()
+                          ? write_fake_quantize(node, quantizer, value_of(input).sym())
+                      : weight ? write_weight_quantizer(node, quantizer, *weight)
+                               : write_feature_quantizer(node, quantizer, value_of(input).sym());
   name_result(node, result);
   return result;
 }

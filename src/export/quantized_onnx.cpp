@@ -3,6 +3,7 @@
 #include "export/integer_operators.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/export/clipped_weights.h"
 
 #include <nlohmann/json.hpp>
 
@@ -28,28 +29,34 @@ void import_microsoft(onnx::ModelProto& model) {
   import.set_version(1);
 }
 
-/// An example is one sample, and the file takes any number of them.
-void open_batches(const fx::GraphModule& module, OnnxExportOptions& options) {
-  for (const fx::Node* input : module.graph().placeholders()) {
+}  // namespace
+
+void open_batches(const quant::QuantModel& model, OnnxExportOptions& options) {
+  if (model.fixed_batch() != 0) return;
+  for (const fx::Node* input : model.module().graph().placeholders()) {
     const auto& info = input->tensor_info();
     if (info && !info->shape.empty() && info->shape[0] > 0)
       options.dynamic_axes[input->target()].emplace(0, "batch");
   }
 }
 
-}  // namespace
-
-onnx::ModelProto to_onnx(const quant::QuantModel& model, OnnxExportOptions options) {
+void check_calibrated(const quant::QuantModel& model) {
   for (const quant::QuantPoint& point : model.points()) {
     SPARSEBIT_CHECK(point.quantizer->is_calibrated() || point.quantizer->is_off_for_good(),
                     InvalidArgument, "it is not calibrated, so it cannot be written, ",
                     point.place());
   }
-  if (model.fixed_batch() == 0) open_batches(model.module(), options);
+}
+
+onnx::ModelProto to_onnx(const quant::QuantModel& model, OnnxExportOptions options) {
+  check_calibrated(model);
+  open_batches(model, options);
   options.quantized.platform = model.config().platform;
   options.metadata["sparsebit.backend"] = model.platform().name;
   options.metadata["sparsebit.bits"] = bits_of(model);
   if (!model.platform().four_bit_types) options.quantized.four_bit_types = false;
+  if (options.quantized.form == QuantizedOnnxOptions::Form::FakeQuantize)
+    return to_onnx(*with_clipped_weights(model), options);
   const bool as_operators = options.quantized.form == QuantizedOnnxOptions::Form::Operators;
   constexpr int64_t kOldest = 13;  // scales per channel, and integers in pooling
   SPARSEBIT_CHECK(!as_operators || options.opset >= kOldest, Unsupported,

@@ -115,6 +115,14 @@ void GraphWriter::set_doc(const OnnxTensor& value, const std::string& text) {
   }
 }
 
+void GraphWriter::set_domain(const OnnxTensor& value, const std::string& domain) {
+  for (size_t i = first_node_; i < nodes_.size(); ++i) {
+    const auto& outputs = nodes_[i].output();
+    if (std::find(outputs.begin(), outputs.end(), value.name) != outputs.end())
+      nodes_[i].set_domain(domain);
+  }
+}
+
 bool GraphWriter::is_made_by_node(const std::string& value) const {
   return std::any_of(nodes_.begin(), nodes_.end(), [&](const onnx::NodeProto& node) {
     return std::find(node.output().begin(), node.output().end(), value) != node.output().end();

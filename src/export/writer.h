@@ -57,6 +57,9 @@ class GraphWriter {
   /// Says something about the node that makes `value`, for people.
   void set_doc(const OnnxTensor& value, const std::string& text);
 
+  /// The domain of the operator that makes `value`.
+  void set_domain(const OnnxTensor& value, const std::string& domain);
+
   bool is_made_by_node(const std::string& value) const;
   /// Gives a value of this name, if there is one, another name everywhere.
   void make_room(const std::string& name);

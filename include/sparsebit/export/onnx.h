@@ -20,8 +20,9 @@ inline constexpr int64_t kNewestOpset = 21;
 /// How quantizers of a graph are written, see to_onnx(const quant::QuantModel&).
 struct QuantizedOnnxOptions {
   enum class Form {
-    Pairs,     ///< QuantizeLinear and DequantizeLinear around float operators (QDQ)
-    Operators  ///< QLinearConv and the like, some of which only ONNX Runtime has (QOperator)
+    Pairs,        ///< QuantizeLinear and DequantizeLinear around float operators (QDQ)
+    Operators,    ///< QLinearConv and the like, some of which only ONNX Runtime has (QOperator)
+    FakeQuantize  ///< OpenVINO's operator of this name; weights stay float
   };
   Form form = Form::Pairs;
   /// What the file is for.
@@ -56,6 +57,15 @@ struct OnnxExportOptions {
 ///
 /// Throws Unsupported, naming the node, where the graph cannot be written.
 onnx::ModelProto to_onnx(const fx::GraphModule& module, const OnnxExportOptions& options = {});
+
+/// A model as ONNX, and what the results of its nodes are called in it.
+struct NamedOnnx {
+  onnx::ModelProto model;
+  std::map<std::string, std::string> tensors;  ///< by node name, of results that are tensors
+};
+
+/// As to_onnx().
+NamedOnnx to_named_onnx(const fx::GraphModule& module, const OnnxExportOptions& options = {});
 
 /// to_onnx() into a file; weights go to a second file beside it when it would be too large.
 void export_onnx(const fx::GraphModule& module, const std::filesystem::path& path,

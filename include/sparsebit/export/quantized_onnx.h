@@ -16,6 +16,13 @@ namespace sparsebit::exports {
 /// the opset has no form for it.
 onnx::ModelProto to_onnx(const quant::QuantModel& model, OnnxExportOptions options = {});
 
+/// Throws InvalidArgument, naming the point, when one was never calibrated.
+void check_calibrated(const quant::QuantModel& model);
+
+/// Leaves the number of samples open, unless the model's file fixes it: an example is one sample,
+/// and the file takes any number of them.
+void open_batches(const quant::QuantModel& model, OnnxExportOptions& options);
+
 /// to_onnx() into a file.
 void export_onnx(const quant::QuantModel& model, const std::filesystem::path& path,
                  const OnnxExportOptions& options = {});
