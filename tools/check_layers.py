@@ -23,6 +23,7 @@ USES = {
     "zoo": ["nn"],
     "frontends": ["fx", "nn", "io"],
     "export": ["fx", "nn", "io", "frontends", "quant"],
+    "deploy": ["quant", "export"],
     "report": ["quant"],
     "cli": ["zoo", "io", "passes", "frontends", "export", "quant", "report"],
 }

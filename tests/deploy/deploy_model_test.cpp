@@ -1,0 +1,138 @@
+#include "sparsebit/deploy/deploy_model.h"
+
+#include "deploy/deploy_case.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/frontends/onnx.h"
+#include "sparsebit/fx/printer.h"
+#include "sparsebit/io/onnx_tensor.h"
+#include "sparsebit/nn/layers.h"
+#include "sparsebit/quant/quantizers/adaround.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sparsebit::deploy::test::deploy_model_test {
+namespace {
+
+using quant::QuantModel;
+using testing::ElementsAre;
+using testing::ThrowsMessage;
+
+std::vector<std::string> operators(const onnx::ModelProto& model) {
+  std::vector<std::string> types;
+  for (const onnx::NodeProto& node : model.graph().node()) types.push_back(node.op_type());
+  return types;
+}
+
+at::Tensor constant(const DeployModel& model, const std::string& name) {
+  for (onnx::TensorProto tensor : model.clean().graph().initializer()) {
+    io::ExternalData none;
+    if (tensor.name() == name) return io::take_tensor(tensor, none);
+  }
+  return {};
+}
+
+at::Tensor run(const onnx::ModelProto& file, const at::Tensor& x) {
+  const at::NoGradGuard no_gradients;
+  const auto module = frontends::import_onnx(onnx::ModelProto(file));
+  module->eval();
+  return (*module)(x).tensor();
+}
+
+TEST(DeployModel, CleanFileHasNoQuantizersAndComputesTheFloatModel) {
+  QuantModel model = calibrated_net(symmetric_config());
+  const DeployModel deployed(model);
+  EXPECT_THAT(operators(deployed.clean()),
+              ElementsAre("Conv", "Relu", "Conv", "Add", "Relu", "MaxPool", "ConvTranspose", "Conv",
+                          "Clip", "GlobalAveragePool", "Flatten", "Gemm"));
+  const at::Tensor result = run(deployed.clean(), samples());
+  model.set_quant({});
+  const at::NoGradGuard no_gradients;
+  EXPECT_TRUE(at::allclose(result, model.forward({samples()}).tensor(), 1e-4, 1e-5));
+  EXPECT_TRUE(
+      deployed.clean().graph().input(0).type().tensor_type().shape().dim(0).has_dim_param());
+}
+
+TEST(DeployModel, WeightsAreClippedOnTheirAxisAndNotRounded) {
+  for (const char* scheme : {"per-channel-symmetric", "per-tensor-symmetric", "per-tensor-affine",
+                             "per-channel-affine"}) {
+    SCOPED_TRACE(scheme);
+    QuantModel model = calibrated_net(config_of(scheme, "per-tensor-affine"));
+    for (const quant::QuantPoint& point : model.points()) {
+      if (!point.is_weight()) continue;
+      const quant::QParams found = point.quantizer->qparams();
+      point.quantizer->set_qparams({found.scale * 0.5, found.zero_point});
+    }
+    const DeployModel deployed(model);
+    for (const auto& [name, axis] :
+         {std::pair{"stem.weight", 0}, {"up.weight", 1}, {"dw.weight", 0}, {"fc.weight", 0}}) {
+      SCOPED_TRACE(name);
+      const TensorRange& range = range_of(deployed, name);
+      EXPECT_EQ(range.kind, TensorKind::Weight);
+      EXPECT_EQ(range.channel_axis, axis);
+      const at::Tensor before = *model.module().find_tensor(name);
+      std::vector<int64_t> shape(static_cast<size_t>(before.dim()), 1);
+      if (range.is_per_channel()) shape[static_cast<size_t>(axis)] = before.size(axis);
+      const auto bound = [&](int64_t q) {
+        return ((static_cast<double>(q) - range.zero_point) * range.scale).reshape(shape);
+      };
+      const at::Tensor expected =
+          at::minimum(at::maximum(before, bound(range.qmin)), bound(range.qmax));
+      const at::Tensor found = constant(deployed, name);
+      EXPECT_TRUE(at::equal(found, expected));
+      EXPECT_FALSE(at::equal(found, before));
+      const at::Tensor steps = found / range.scale.reshape(shape);
+      EXPECT_FALSE(at::equal(steps, at::round(steps)));
+    }
+  }
+}
+
+/// Learned rounding would be lost if a tool rounded the float weight to the nearest integer.
+TEST(DeployModel, WeightsAreRoundedByToolsAsAdaroundDid) {
+  QuantModel model = calibrated_net(
+      config_of("per-channel-symmetric", "per-tensor-symmetric", "BIT: 8, TYPE: uniform"));
+  const at::NoGradGuard no_gradients;
+  quant::QConfig config = symmetric_config();
+  config.weight.quantizer.type = "adaround";
+  QuantModel learned = calibrated_net(config);
+  for (const quant::QuantPoint& point : learned.points()) {
+    if (!point.is_weight()) continue;
+    auto& adaround = dynamic_cast<quant::Adaround&>(*point.quantizer);
+    const at::Tensor weight = *learned.module().find_tensor(point.value);
+    adaround.start(weight);
+    adaround.set_tensor("v", at::ones_like(weight));  // every weight up
+  }
+  learned.module().eval();
+  const DeployModel deployed(learned);
+  for (const quant::QuantPoint& point : learned.points()) {
+    if (!point.is_weight()) continue;
+    const at::Tensor weight = *learned.module().find_tensor(point.value);
+    const at::Tensor scale =
+        quant::spread_over(point.quantizer->qparams().scale, weight, point.quantizer->spec());
+    const at::Tensor rounded = at::round(constant(deployed, point.value) / scale).to(at::kInt);
+    EXPECT_TRUE(at::equal(rounded, point.quantizer->integers(weight))) << point.value;
+  }
+}
+
+TEST(DeployModel, TheModelStaysAsItIs) {
+  QuantModel model = calibrated_net(affine_config());
+  const std::string before = fx::to_text(model.module().graph());
+  const at::Tensor weight = model.module().find_tensor("stem.weight")->clone();
+  const DeployModel deployed(model);
+  deployed.ranges();
+  EXPECT_EQ(fx::to_text(model.module().graph()), before);
+  EXPECT_TRUE(at::equal(*model.module().find_tensor("stem.weight"), weight));
+}
+
+TEST(DeployModel, IsCalibrated) {
+  Net net;
+  const QuantModel model(net, symmetric_config(), {samples()});
+  EXPECT_THAT([&] { DeployModel deployed(model); },
+              ThrowsMessage<Error>("it is not calibrated, so it cannot be written, at "
+                                   "'x_quantizer', the quantizer of 'x'"));
+}
+
+}  // namespace
+}  // namespace sparsebit::deploy::test::deploy_model_test
