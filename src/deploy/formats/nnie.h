@@ -1,0 +1,18 @@
+#pragma once
+
+#include "sparsebit/deploy/artefact_format.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sparsebit::deploy {
+
+/// HiSilicon's NNIE: `{"nnie": {"gfpq_param_dict": {node: [largest of each quantized input]}}}`.
+/// Operators that NNIE computes without a range of their own, and grouped convolutions, are left
+/// out; what resizes has a second entry `<node>_permute_<k>`.
+std::vector<DeployFile> write_nnie(const DeployModel& model);
+
+std::map<std::string, std::vector<double>> read_nnie(const std::string& content);
+
+}  // namespace sparsebit::deploy

@@ -1,0 +1,42 @@
+#include "deploy/formats/tengine_scale.h"
+
+#include "deploy/format_limits.h"
+#include "deploy/fused_relu.h"
+#include "deploy/number_text.h"
+#include "deploy/text_lines.h"
+
+#include "sparsebit/core/error.h"
+
+#include <ATen/ATen.h>
+
+namespace sparsebit::deploy {
+
+std::vector<DeployFile> write_tengine_scale(const DeployModel& model) {
+  const auto fused = convolutions_before_relu(model.clean().graph());
+  std::string text;
+  for (const TensorRange& range :
+       ranges_within(model, {.format = "tengine_scale", .weights = false, .zero_points = true})) {
+    SPARSEBIT_CHECK(range.qmin == 0, Unsupported, "format 'tengine_scale': activation '",
+                    range.tensor, "': it has unsigned integers, not ", range.qmin, " to ",
+                    range.qmax);
+    const std::string numbers = " " + number_text(range.scale.item<float>()) + " " +
+                                number_text(range.zero_point.to(at::kInt).item<int>()) + "\n";
+    if (const auto it = fused.find(range.tensor); it != fused.end()) text += it->second + numbers;
+    text += range.tensor + numbers;
+  }
+  return {{model.name() + "_for_tengine.scale", text}};
+}
+
+std::map<std::string, TengineRange> read_tengine_scale(const std::string& content) {
+  std::map<std::string, TengineRange> found;
+  for (const Words& words : words_of_lines(content)) {
+    SPARSEBIT_CHECK(words.size() == 3, InvalidModel,
+                    "tengine_scale: expected 'tensor scale zero_point', found ", words.size(),
+                    " words");
+    found[words[0]] = {float_of(words[1], "tengine_scale"),
+                       static_cast<int>(number_of(words[2], "tengine_scale"))};
+  }
+  return found;
+}
+
+}  // namespace sparsebit::deploy

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace sparsebit::deploy {
+
+/// A line of a text file, cut into words at spaces.
+using Words = std::vector<std::string>;
+
+/// The lines of a text; empty ones are left out.
+std::vector<Words> words_of_lines(const std::string& text);
+
+/// A word that has to be a number. Throws InvalidModel, naming the format and the word.
+double number_of(const std::string& word, const std::string& format);
+float float_of(const std::string& word, const std::string& format);
+
+}  // namespace sparsebit::deploy
