@@ -1,0 +1,109 @@
+#include "sparsebit/deploy/deploy.h"
+
+#include "sparsebit/core/atomic_file.h"
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/error_context.h"
+#include "sparsebit/deploy/artefact_format.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+namespace sparsebit::deploy {
+namespace {
+
+constexpr const char* kReadme = "README.md";
+
+/// What one format gives.
+struct Artefact {
+  std::string format;
+  std::vector<DeployFile> files;
+};
+
+std::vector<Artefact> make_artefacts(const DeployModel& model,
+                                     const std::vector<std::string>& formats) {
+  std::vector<Artefact> artefacts;
+  std::set<std::string> names = {kReadme};
+  for (const std::string& format : formats) {
+    const ArtefactFormat& entry = artefact_formats().get(format);
+    artefacts.push_back(
+        {format, with_context([&] { return entry.write(model); },
+                              [&] { return "while writing the format '" + format + "'"; })});
+    for (const DeployFile& file : artefacts.back().files) {
+      SPARSEBIT_CHECK(names.insert(file.name).second, InvalidArgument, "format '", format,
+                      "' writes '", file.name, "', which is there already");
+    }
+  }
+  return artefacts;
+}
+
+std::string with_name(std::string text, const std::string& name) {
+  const std::string slot = "{name}";
+  for (size_t at = text.find(slot); at != std::string::npos; at = text.find(slot, at + name.size()))
+    text.replace(at, slot.size(), name);
+  return text;
+}
+
+/// A tensor counts once, however many readers see it.
+size_t count(const DeployModel& model, TensorKind kind) {
+  std::set<std::string> tensors;
+  for (const TensorRange& range : model.ranges()) {
+    if (range.kind == kind) tensors.insert(range.tensor);
+  }
+  return tensors.size();
+}
+
+std::string readme(const DeployModel& model, const std::vector<Artefact>& artefacts,
+                   const std::string& title) {
+  std::string text = c10::str("# ", title, "\n\nQuantized: ", count(model, TensorKind::Activation),
+                              " activations and ", count(model, TensorKind::Weight),
+                              " weights.\n\nThe vendors' tools were not run here: the files follow "
+                              "their documented formats.\n");
+  for (const auto& [format, files] : artefacts) {
+    const ArtefactFormat& entry = artefact_formats().get(format);
+    for (const DeployFile& file : files) text += "\n## " + file.name + "\n";
+    text += c10::str("\n", with_name(entry.summary, model.name()), " (format `", format,
+                     "`).\n\nHow to load: ", with_name(entry.how_to_load, model.name()), "\n");
+  }
+  return text;
+}
+
+/// All are complete on disk before the first appears.
+std::vector<std::filesystem::path> write_together(const std::filesystem::path& folder,
+                                                  const std::vector<DeployFile>& files) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  SPARSEBIT_CHECK(!failed, Io, folder.string(), ": ", failed.message());
+  std::vector<std::filesystem::path> paths;
+  std::vector<std::unique_ptr<AtomicFile>> open;
+  for (const DeployFile& file : files) {
+    paths.push_back(folder / file.name);
+    open.push_back(std::make_unique<AtomicFile>(paths.back()));
+    open.back()->stream().write(file.content.data(),
+                                static_cast<std::streamsize>(file.content.size()));
+    open.back()->finish();
+  }
+  for (const auto& file : open) file->commit();
+  return paths;
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> deploy(const quant::QuantModel& model,
+                                          const std::vector<std::string>& formats,
+                                          const std::filesystem::path& folder,
+                                          const std::string& model_name, const std::string& title) {
+  SPARSEBIT_CHECK(!formats.empty(), InvalidArgument, "deploy: no format is named");
+  SPARSEBIT_CHECK(!model_name.empty() && model_name.find('/') == std::string::npos, InvalidArgument,
+                  "deploy: '", model_name, "' cannot be the name of files");
+  const DeployModel view(model, model_name);
+  std::vector<Artefact> artefacts = make_artefacts(view, formats);
+  DeployFile about{kReadme, readme(view, artefacts, title)};
+  std::vector<DeployFile> files;
+  for (Artefact& artefact : artefacts)
+    std::move(artefact.files.begin(), artefact.files.end(), std::back_inserter(files));
+  files.push_back(std::move(about));
+  return write_together(folder, files);
+}
+
+}  // namespace sparsebit::deploy

@@ -1,0 +1,87 @@
+#include "sparsebit/deploy/deploy.h"
+
+#include "core/temp_dir.h"
+#include "deploy/deploy_case.h"
+
+#include "sparsebit/core/atomic_file.h"
+#include "sparsebit/core/error.h"
+#include "sparsebit/deploy/artefact_format.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sparsebit::deploy::test::deploy_test {
+namespace {
+
+using quant::QuantModel;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Property;
+using testing::Throws;
+
+TEST(Deploy, WritesTheFilesOfAllFormatsAndAReadme) {
+  const QuantModel model = calibrated_net(symmetric_config());
+  const sparsebit::test::TempDir dir;
+  const auto folder = dir / "out";
+  const auto files = deploy(model, {"onnx_clean", "clip_ranges", "tensorrt_cache"}, folder, "net",
+                            "Net for TensorRT");
+  EXPECT_THAT(files, ElementsAre(folder / "net.onnx", folder / "net_clip_ranges.json",
+                                 folder / "net_calibration.cache", folder / "README.md"));
+  const DeployModel view(model, "net");
+  EXPECT_EQ(read_file(files[1]), artefact_formats().get("clip_ranges").write(view)[0].content);
+  EXPECT_EQ(read_file(files[3]), R"(# Net for TensorRT
+
+Quantized: 8 activations and 5 weights.
+
+The vendors' tools were not run here: the files follow their documented formats.
+
+## net.onnx
+
+float ONNX without quantizers, weights clipped to their quantized range, not rounded (format `onnx_clean`).
+
+How to load: the model that the files of ranges belong to
+
+## net_clip_ranges.json
+
+TensorRT: dynamic range of each activation, JSON (format `clip_ranges`).
+
+How to load: parse net.onnx with nvinfer1::IParser, call ITensor::setDynamicRange(-v, v) with each tensor's v of net_clip_ranges.json, and build with BuilderFlag::kINT8
+
+## net_calibration.cache
+
+TensorRT: calibration cache with the scale of each activation (format `tensorrt_cache`).
+
+How to load: trtexec --onnx=net.onnx --int8 --calib=net_calibration.cache
+)");
+}
+
+TEST(Deploy, WritesNothingWhenAFormatDoesNotFit) {
+  const QuantModel model = calibrated_net(symmetric_config());
+  const sparsebit::test::TempDir dir;
+  const auto attempt = [&](const std::vector<std::string>& formats, const std::string& name) {
+    return [&, formats, name] { deploy(model, formats, dir / "out", name, "Net"); };
+  };
+  const auto says = [](const std::string& text) {
+    return Throws<Error>(Property(&Error::what, HasSubstr(text)));
+  };
+  EXPECT_THAT(attempt({"onnx_clean", "vitis"}, "net"), says("while writing the format 'vitis'"));
+  EXPECT_THAT(attempt({"onnx_clean", "onnx_clean"}, "net"),
+              says("format 'onnx_clean' writes 'net.onnx', which is there already"));
+  EXPECT_THAT(attempt({"onnx_clear"}, "net"), says("unknown artefact format 'onnx_clear'"));
+  EXPECT_THAT(attempt({}, "net"), says("deploy: no format is named"));
+  EXPECT_THAT(attempt({"vitis"}, "a/b"), says("deploy: 'a/b' cannot be the name of files"));
+  EXPECT_FALSE(std::filesystem::exists(dir / "out"));
+}
+
+TEST(ArtefactFormats, EachSaysWhatItIsAndHowItIsLoaded) {
+  EXPECT_EQ(artefact_formats().size(), 15u);
+  for (const std::string& name : artefact_formats().names()) {
+    const ArtefactFormat& format = artefact_formats().get(name);
+    EXPECT_THAT(format.summary, testing::Not(IsEmpty())) << name;
+    EXPECT_THAT(format.how_to_load, testing::Not(IsEmpty())) << name;
+  }
+}
+
+}  // namespace
+}  // namespace sparsebit::deploy::test::deploy_test
