@@ -19,11 +19,12 @@ namespace sparsebit::deploy {
 Registry<ArtefactFormat>& artefact_formats() {
   static Registry<ArtefactFormat> registry = [] {
     Registry<ArtefactFormat> r("artefact format");
-    r.add("clip_ranges",
-          {"TensorRT: dynamic range of each activation, JSON",
-           "parse {name}.onnx with nvinfer1::IParser, call ITensor::setDynamicRange(-v, v) with "
-           "each tensor's v of {name}_clip_ranges.json, and build with BuilderFlag::kINT8",
-           write_clip_ranges});
+    r.add(
+        "clip_ranges",
+        {"TensorRT: dynamic range of each activation, JSON",
+         "parse {name}.onnx with nvonnxparser::IParser, call ITensor::setDynamicRange(-v, v) with "
+         "each tensor's v of {name}_clip_ranges.json, and build with BuilderFlag::kINT8",
+         write_clip_ranges});
     r.add("tensorrt_cache", {"TensorRT: calibration cache with the scale of each activation",
                              "trtexec --onnx={name}.onnx --int8 --calib={name}_calibration.cache",
                              write_tensorrt_cache});
@@ -54,11 +55,11 @@ Registry<ArtefactFormat>& artefact_formats() {
                    "nnie_mapper reads {name}.onnx with the GFPQ parameters of "
                    "{name}_gfpq_param_dict.json",
                    write_nnie});
-    r.add("tengine_scale",
-          {"Tengine (uint8): scale and zero point of each activation, text",
-           "quant_tool_uint8 -m {name}.tmfile -f {name}_for_tengine.scale -o {name}_u8.tmfile, "
-           "after convert_tool -f onnx -m {name}.onnx -o {name}.tmfile",
-           write_tengine_scale});
+    r.add("tengine_scale", {"Tengine (uint8): scale and zero point of each activation, text",
+                            "convert {name}.onnx with Tengine's convert_tool, then "
+                            "quant_tool_uint8 takes the scales of "
+                            "{name}_for_tengine.scale",
+                            write_tengine_scale});
     r.add("stpu_minmax",
           {"STPU: range of activations and weights, scale of biases, JSON",
            "the STPU compiler reads {name}.onnx and {name}_stpu_minmax.json", write_stpu_minmax});

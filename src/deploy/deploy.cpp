@@ -45,20 +45,23 @@ std::string with_name(std::string text, const std::string& name) {
 }
 
 /// A tensor counts once, however many readers see it.
-size_t count(const DeployModel& model, TensorKind kind) {
+size_t count(const quant::QuantModel& model, quant::Target target) {
   std::set<std::string> tensors;
-  for (const TensorRange& range : model.ranges()) {
-    if (range.kind == kind) tensors.insert(range.tensor);
+  for (const quant::QuantPoint& point : model.points()) {
+    const bool counts =
+        point.quantizer->spec().target == target && !point.quantizer->is_off_for_good();
+    if (counts) tensors.insert(point.value);
   }
   return tensors.size();
 }
 
 std::string readme(const DeployModel& model, const std::vector<Artefact>& artefacts,
                    const std::string& title) {
-  std::string text = c10::str("# ", title, "\n\nQuantized: ", count(model, TensorKind::Activation),
-                              " activations and ", count(model, TensorKind::Weight),
-                              " weights.\n\nThe vendors' tools were not run here: the files follow "
-                              "their documented formats.\n");
+  std::string text =
+      c10::str("# ", title, "\n\nQuantized: ", count(model.quantized(), quant::Target::Feature),
+               " activations and ", count(model.quantized(), quant::Target::Weight),
+               " weights.\n\nThe vendors' tools were not run here: the files follow "
+               "their documented formats.\n");
   for (const auto& [format, files] : artefacts) {
     const ArtefactFormat& entry = artefact_formats().get(format);
     for (const DeployFile& file : files) text += "\n## " + file.name + "\n";

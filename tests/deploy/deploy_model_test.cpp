@@ -91,8 +91,6 @@ TEST(DeployModel, WeightsAreClippedOnTheirAxisAndNotRounded) {
 
 /// Learned rounding would be lost if a tool rounded the float weight to the nearest integer.
 TEST(DeployModel, WeightsAreRoundedByToolsAsAdaroundDid) {
-  QuantModel model = calibrated_net(
-      config_of("per-channel-symmetric", "per-tensor-symmetric", "BIT: 8, TYPE: uniform"));
   const at::NoGradGuard no_gradients;
   quant::QConfig config = symmetric_config();
   config.weight.quantizer.type = "adaround";

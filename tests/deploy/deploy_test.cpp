@@ -32,7 +32,7 @@ TEST(Deploy, WritesTheFilesOfAllFormatsAndAReadme) {
   EXPECT_EQ(read_file(files[1]), artefact_formats().get("clip_ranges").write(view)[0].content);
   EXPECT_EQ(read_file(files[3]), R"(# Net for TensorRT
 
-Quantized: 8 activations and 5 weights.
+Quantized: 7 activations and 5 weights.
 
 The vendors' tools were not run here: the files follow their documented formats.
 
@@ -46,7 +46,7 @@ How to load: the model that the files of ranges belong to
 
 TensorRT: dynamic range of each activation, JSON (format `clip_ranges`).
 
-How to load: parse net.onnx with nvinfer1::IParser, call ITensor::setDynamicRange(-v, v) with each tensor's v of net_clip_ranges.json, and build with BuilderFlag::kINT8
+How to load: parse net.onnx with nvonnxparser::IParser, call ITensor::setDynamicRange(-v, v) with each tensor's v of net_clip_ranges.json, and build with BuilderFlag::kINT8
 
 ## net_calibration.cache
 

@@ -71,6 +71,19 @@ TEST(OpenVinoFq, WeightsOf128LevelsHave256OfTheSameStep) {
   EXPECT_EQ(found.at("x_quantizer").levels, 128);
 }
 
+TEST(OpenVinoFq, GroupsHaveARangeForEachInput) {
+  const QuantModel model = calibrated_net(
+      quant::parse_qconfig(parse_yaml("W: {QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 8}, "
+                                      "SPECIFIC: [{\"a\": [\"QUANTIZER.GROUP_SIZE\", 4]}]}\n"
+                                      "A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}",
+                                      "test.yaml")));
+  const auto found = read_openvino_fq(write_openvino_fq(DeployModel(model)).front().content);
+  const at::Tensor low = found.at("a_weight_quantizer").low;
+  EXPECT_EQ(low.sizes().vec(), (std::vector<int64_t>{8, 8, 1, 1}));
+  EXPECT_TRUE(at::equal(low.select(1, 0), low.select(1, 3)));
+  EXPECT_FALSE(at::equal(low.select(1, 0), low.select(1, 4)));
+}
+
 TEST(OpenVinoFq, FloatOperatorsAreAllThere) {
   const QuantModel model = calibrated_net(affine_config());
   const std::string bytes = write_openvino_fq(DeployModel(model)).front().content;

@@ -30,7 +30,8 @@ class DeployModel {
   /// but not rounded, the number of samples left open. Throws as exports::to_onnx().
   const onnx::ModelProto& clean() const;
 
-  /// Quantized tensors by their names in clean(): activations in graph order, weights, biases. A
+  /// Quantized tensors by their names in clean(): activations in graph order and those that inherit
+  /// their range (see TensorRange::inherited), weights, biases. A
   /// tensor whose readers see it differently is there several times. What the exporter computed at
   /// once has no name in the file and is left out.
   const std::vector<TensorRange>& ranges() const;

@@ -24,7 +24,7 @@ struct TensorRange {
   int64_t qmin = 0, qmax = 0;  ///< the integers, both inclusive
   int bits = 8;
   int64_t channel_axis = 0;  ///< in the file
-  bool inherited = false;    ///< from a copy of it behind a reshape, see propagate_ranges()
+  bool inherited = false;    ///< from what a Flatten, Reshape or Resize makes of it
 
   bool is_per_channel() const { return scale.dim() > 0; }
   /// Whether zero is in the middle: signed integers and no zero point.
