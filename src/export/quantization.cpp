@@ -108,7 +108,8 @@ IntegerType integer_type(const QuantSpec& spec, int64_t opset, bool four_bit_typ
   const bool is_signed = spec.qmin() < 0;
   const auto with_bits = [&](int bits, int32_t of_signed, int32_t of_unsigned) {
     const int64_t lowest = is_signed ? -(int64_t{1} << (bits - 1)) : 0;
-    const bool exact = spec.bits == bits && spec.qmin() == lowest;
+    const int64_t highest = lowest + (int64_t{1} << bits) - 1;
+    const bool exact = spec.qmin() == lowest && spec.qmax() == highest;
     return IntegerType{is_signed ? of_signed : of_unsigned, exact};
   };
   const bool is_weight = spec.target == quant::Target::Weight;

@@ -158,7 +158,8 @@ TensorLimits read_limits(const Yaml& map) {
                    }},
                   {"schemes", names(limits.schemes)},
                   {"groups", flag(limits.groups)},
-                  {"power_of_two", flag(limits.power_of_two)}});
+                  {"power_of_two", flag(limits.power_of_two)},
+                  {"full_range", flag(limits.full_range)}});
   return limits;
 }
 

@@ -53,7 +53,9 @@ QuantSpec spec_of(Target target, const TensorConfig& config, int64_t channel_axi
           .restricted = config.quantizer.restricted,
           .group_size = target == Target::Weight ? config.quantizer.group_size : 0,
           .channel_axis = channel_axis,
-          .scale_bits = static_cast<int>(config.quantizer.scale_bits)};
+          .scale_bits = static_cast<int>(config.quantizer.scale_bits),
+          .pot_scale = config.quantizer.pot_scale,
+          .range = config.quantizer.range};
 }
 
 int64_t feature_axis(const TensorConfig& config) {

@@ -24,13 +24,22 @@ constexpr int kFormat = 2;                                      // 1 had no plat
 constexpr std::array kTargets = {"weight", "feature", "bias"};  // as in the enum
 
 Json json_of(const QuantSpec& spec) {
-  return {{"target", kTargets[static_cast<size_t>(spec.target)]},
-          {"scheme", to_string(spec.scheme)},
-          {"bits", spec.bits},
-          {"restricted", spec.restricted},
-          {"group_size", spec.group_size},
-          {"channel_axis", spec.channel_axis},
-          {"scale_bits", spec.scale_bits}};
+  Json json = {{"target", kTargets[static_cast<size_t>(spec.target)]},
+               {"scheme", to_string(spec.scheme)},
+               {"bits", spec.bits},
+               {"restricted", spec.restricted},
+               {"group_size", spec.group_size},
+               {"channel_axis", spec.channel_axis},
+               {"scale_bits", spec.scale_bits},
+               {"pot_scale", spec.pot_scale}};
+  if (spec.range) json["range"] = {spec.range->low, spec.range->high};
+  return json;
+}
+
+/// What older files do not have.
+template <class Setting>
+void read_if_told(const Json& json, const char* key, Setting& setting) {
+  if (json.contains(key)) setting = json.at(key).get<Setting>();
 }
 
 QuantSpec spec_from(const Json& json) {
@@ -44,9 +53,15 @@ QuantSpec spec_from(const Json& json) {
   spec.group_size = json.at("group_size").get<int64_t>();
   spec.channel_axis = json.at("channel_axis").get<int64_t>();
   spec.scale_bits = json.at("scale_bits").get<int>();
+  read_if_told(json, "pot_scale", spec.pot_scale);
+  if (json.contains("range"))
+    spec.range =
+        IntegerRange{json.at("range").at(0).get<int64_t>(), json.at("range").at(1).get<int64_t>()};
   const int most = spec.target == Target::Bias ? kBitsOfBias : kMostBits;
   const bool possible = spec.bits >= kLeastBits && spec.bits <= most && spec.group_size >= 0 &&
-                        spec.channel_axis >= 0 && spec.scale_bits >= 0 && spec.scale_bits <= 24;
+                        spec.channel_axis >= 0 && spec.scale_bits >= 0 && spec.scale_bits <= 24 &&
+                        (!spec.range || spec.range->fits(spec.bits)) &&
+                        (!spec.range || !spec.is_symmetric() || spec.range->is_balanced());
   SPARSEBIT_CHECK(possible, InvalidModel, "impossible settings of a quantizer");
   return spec;
 }
@@ -70,6 +85,8 @@ TensorConfig config_from(const Json& json, const QuantSpec& spec) {
   config.quantizer.group_size = spec.group_size;
   config.quantizer.restricted = spec.restricted;
   config.quantizer.scale_bits = spec.scale_bits;
+  config.quantizer.pot_scale = spec.pot_scale;
+  config.quantizer.range = spec.range;
   config.quantizer.pact_alpha = json.at("pact_alpha").get<double>();
   config.quantizer.avx2_safe = json.at("avx2_safe").get<bool>();
   config.observer.type = json.at("observer").get<std::string>();

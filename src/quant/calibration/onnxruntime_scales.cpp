@@ -53,7 +53,8 @@ class ScaleFitting {
         scale = wider(scale, least_scale_of_pairs(weight->detach()));
       scale = wider(scale, least_scale_of_bias(call));
     }
-    scale = rounded_up(scale, point.quantizer->spec().scale_bits);
+    const QuantSpec& spec = point.quantizer->spec();
+    scale = rounded_up(scale, spec.pot_scale ? 1 : spec.scale_bits);
     if (!at::equal(scale, found.scale)) point.quantizer->set_qparams({scale, found.zero_point});
   }
 
@@ -73,8 +74,9 @@ class ScaleFitting {
     const double mantissa = std::frexp((high - low) / steps, &exponent);
     const double fits =
         std::ldexp(std::floor(std::ldexp(mantissa, spec.scale_bits)), exponent - spec.scale_bits);
+    const double new_zero = static_cast<double>(spec.qmin()) + std::nearbyint(-low / fits);
     point.quantizer->set_qparams(
-        {at::full({}, fits, at::kFloat), at::full({}, std::nearbyint(-low / fits), at::kFloat)});
+        {at::full({}, fits, at::kFloat), at::full({}, new_zero, at::kFloat)});
   }
 
  private:

@@ -52,6 +52,16 @@ int64_t scale_bits_of(const Yaml& value) {
   return bits;
 }
 
+/// [low, high]; nothing for all integers of the bits.
+std::optional<IntegerRange> range_of(const Yaml& value) {
+  if (value.is_null()) return std::nullopt;
+  const std::vector<Yaml>& items = value.items();
+  SPARSEBIT_CHECK(items.size() == 2, InvalidArgument, value.where(),
+                  ": expected the lowest and the highest integer, [low, high], found ",
+                  items.size(), " items");
+  return IntegerRange{items[0].to_int(), items[1].to_int()};
+}
+
 QuantScheme scheme_of(const Yaml& value) {
   std::string text = lower_case(value.to_text());
   std::replace(text.begin(), text.end(), '_', '-');
@@ -101,6 +111,8 @@ std::vector<TensorKey> make_keys() {
       {"QUANTIZER.GROUP_SIZE", kYes, kNo, quantizer(&Q::group_size, group_size_of)},
       {"QUANTIZER.RESTRICTED", kYes, kYes, quantizer(&Q::restricted, flag)},
       {"QUANTIZER.SCALE_BITS", kYes, kYes, quantizer(&Q::scale_bits, scale_bits_of)},
+      {"QUANTIZER.POT_SCALE", kYes, kYes, quantizer(&Q::pot_scale, flag)},
+      {"QUANTIZER.RANGE", kYes, kYes, quantizer(&Q::range, range_of)},
       {"QUANTIZER.AVX2_SAFE", kYes, kNo, quantizer(&Q::avx2_safe, flag)},
       {"QUANTIZER.PACT.ALPHA_VALUE", kNo, kYes, quantizer(&Q::pact_alpha, positive)},
       {"OBSERVER.TYPE", kYes, kYes, observer(&O::type, observer_type)},
@@ -153,8 +165,35 @@ void check_limits(const TensorConfig& config, const platforms::TensorLimits& lim
   });
   check(limits.groups || config.quantizer.group_size == 0, "QUANTIZER.GROUP_SIZE",
         [&] { return name + " has no groups"; });
+  const auto& range = config.quantizer.range;
+  const int64_t steps = (int64_t{1} << config.quantizer.bits) - 1;
+  check(!limits.full_range || !range || range->high - range->low == steps, "QUANTIZER.RANGE", [&] {
+    return c10::str(name, " uses all integers of ", config.quantizer.bits, " bits");
+  });
   check(contains(limits.schemes, to_string(*config.scheme)), "QSCHEME",
         [&] { return name + " needs " + limits.schemes.front(); });
+}
+
+/// Integers that there are, and that go with the other settings.
+template <class Check>
+void check_range(const TensorConfig& config, Target target, const Check& check) {
+  if (!config.quantizer.range) return;
+  const char* key = "QUANTIZER.RANGE";
+  const IntegerRange range = *config.quantizer.range;
+  const int64_t bits = config.quantizer.bits, half = int64_t{1} << (bits - 1);
+  check(range.low < range.high, key,
+        c10::str("the lowest integer, ", range.low, ", is not below the highest, ", range.high));
+  check(range.fits(static_cast<int>(bits)), key,
+        c10::str("[", range.low, ", ", range.high, "] is not within ", bits, " bits: ", -half,
+                 " to ", half - 1, " or 0 to ", 2 * half - 1));
+  check(!config.quantizer.restricted, "QUANTIZER.RESTRICTED",
+        "RESTRICTED does not go with RANGE, which says all");
+  if (config.scheme->symmetry == Symmetry::Affine) return;
+  check(range.is_balanced(), key,
+        c10::str("a symmetric QSCHEME has integers from 0 to n, -n to n or -n - 1 to n, not ",
+                 range.low, " to ", range.high));
+  check(target != Target::Weight || range.low < 0, key,
+        "weights that are symmetric need negative integers");
 }
 
 }  // namespace
@@ -183,6 +222,11 @@ void check_tensor_config(const TensorConfig& config, Target target,
         "GROUP_SIZE needs QSCHEME per-channel-...");
   check(!config.quantizer.restricted || symmetric, "QUANTIZER.RESTRICTED",
         "RESTRICTED needs a symmetric QSCHEME");
+  check(!config.quantizer.pot_scale || config.quantizer.scale_bits == 0, "QUANTIZER.POT_SCALE",
+        "POT_SCALE and SCALE_BITS are two ways of rounding scales: choose one");
+  check(!config.quantizer.pot_scale || (type != "lsq" && type != "lsq+" && type != "pact"), of_type,
+        type + " trains its scale, which does not stay a power of two: POT_SCALE needs another");
+  check_range(config, target, check);
   if (config.quantizer.disable) return;
   const platforms::TensorLimits& limits = weights ? platform.weights : platform.activations;
   check_limits(config, limits, platform.name, [&](bool fine, const char* key, const auto& text) {

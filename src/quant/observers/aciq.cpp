@@ -67,12 +67,12 @@ class Aciq : public DistributionObserver {
 
   template <class Numbers>
   Bounds cut_at(double low, double high, const Numbers& numbers) const {
-    const bool half = !spec().is_symmetric() && low >= 0;
+    const bool half = !spec().is_signed_symmetric() && low >= 0;
     const double spread = distribution_ == Distribution::Gauss
                               ? gauss_spread(low, high, elements_per_sample())
                               : laplace_spread(numbers);
     if (spread == 0) return {low, high};  // all are the same: there is no distribution
-    const double clip = cut_for(distribution_, spec().bits, half) * spread;
+    const double clip = cut_for(distribution_, spec().bits_in_use(), half) * spread;
     return {half ? 0 : -clip, clip};
   }
 

@@ -233,7 +233,7 @@ class KlHistogram : public DistributionObserver {
     const double largest = std::max(-low, high);
     if (largest < FLT_MIN) return {low, high};
     // Of unsigned integers all are there for numbers that are never negative.
-    EvenBins bins(largest, spec().is_symmetric() || low < 0);
+    EvenBins bins(largest, spec().is_signed_symmetric() || low < 0);
     for (const auto& number : numbers) bins.add(number);
     // A few numbers are no distribution, and more integers than bins lose nothing one could see.
     if (is_few(bins.total()) || levels() > bins.size()) return whole(low, high);
@@ -241,7 +241,7 @@ class KlHistogram : public DistributionObserver {
     return {low < 0 ? -clip : 0, clip};
   }
 
-  int64_t levels() const { return (int64_t{1} << spec().bits) - 1; }
+  int64_t levels() const { return (int64_t{1} << spec().bits_in_use()) - 1; }
   bool is_few(double numbers) const {
     return numbers < kNumbersPerLevel * static_cast<double>(levels());
   }

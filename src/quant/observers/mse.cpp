@@ -22,17 +22,24 @@ float rounded_up(float scale, int significant_bits) {
   return static_cast<float>(std::ldexp(steps, exponent - significant_bits));
 }
 
+float rounded_scale(float scale, const QuantSpec& spec) {
+  const float least = std::max(scale, static_cast<float>(kLeastScale));
+  if (spec.pot_scale) return static_cast<float>(nearest_power_of_two(least));
+  return rounded_up(least, spec.scale_bits);
+}
+
 /// The grid of a range, computed as qparams_from_range() does.
 Grid grid_of(const Bounds& bounds, const QuantSpec& spec) {
   const float low = std::min(static_cast<float>(bounds.low), 0.f);
   const float high = std::max(static_cast<float>(bounds.high), 0.f);
-  const float steps = static_cast<float>(spec.qmax() - spec.qmin());
-  const float width = spec.is_symmetric() ? 2 * std::max(-low, high) : high - low;
-  const float fits = std::max(width / steps, static_cast<float>(kLeastScale));
-  const float scale = rounded_up(fits, spec.scale_bits);
-  const float zero_point = spec.is_symmetric() ? 0.f : std::nearbyint(-low / scale);
-  return {scale, static_cast<float>(spec.qmin()) - zero_point,
-          static_cast<float>(spec.qmax()) - zero_point};
+  const float qmin = static_cast<float>(spec.qmin()), qmax = static_cast<float>(spec.qmax());
+  const float width = spec.is_signed_symmetric() ? 2 * std::max(-low, high)
+                      : spec.is_symmetric()      ? high
+                                                 : high - low;
+  const float scale = rounded_scale(width / (qmax - qmin), spec);
+  const float zero_point =
+      spec.is_symmetric() ? 0.f : std::clamp(std::nearbyint(-low / scale) + qmin, qmin, qmax);
+  return {scale, qmin - zero_point, qmax - zero_point};
 }
 
 /// The counts of a histogram, in lists that a processor reads side by side.
@@ -122,7 +129,7 @@ class Mse : public DistributionObserver {
       const double factor = 1 - kStep * i;
       const Bounds candidate = {all.low * factor, all.high * factor};
       const Grid grid = grid_of(candidate, spec());
-      if (excess(reach_of(candidate, grid.scale)) >= least) break;
+      if (excess(reach_of(candidate, grid)) >= least) break;
       const double found = error(grid);
       if (found >= least) continue;
       least = found;
@@ -131,12 +138,15 @@ class Mse : public DistributionObserver {
     return best;
   }
 
-  /// No grid of the range reaches farther: rounding the zero point moves it by up to half a step.
-  Bounds reach_of(const Bounds& range, double scale) const {
+  /// No grid of the range or of a narrower one reaches farther: rounding the zero point moves it by
+  /// up to half a step. A rounded scale may make it as wide as all of its steps.
+  Bounds reach_of(const Bounds& range, const Grid& grid) const {
+    const double scale = grid.scale, all_steps = (double{grid.high} - grid.low + 1) * scale;
     const double low = std::min(range.low, 0.), high = std::max(range.high, 0.);
-    const double far = std::max(-low, high) + scale;
+    const bool is_rounded = spec().pot_scale || spec().scale_bits > 0;
+    const double far = is_rounded ? all_steps : std::max(-low, high) + scale;
     if (spec().is_symmetric()) return {-far, far};
-    return {low - scale, high + scale};
+    return {low - scale, is_rounded ? all_steps : high + scale};
   }
 };
 

@@ -29,6 +29,7 @@ class Lsq : public CloneableQuantizer<Lsq> {
   void become_symmetric() {
     QuantSpec signed_spec = spec();
     signed_spec.scheme.symmetry = Symmetry::Symmetric;
+    signed_spec.range.reset();
     set_spec(signed_spec);
     log_warning("lsq has no zero point, but there are negative values: {} is used",
                 to_string(spec().scheme));

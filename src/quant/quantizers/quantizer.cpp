@@ -43,7 +43,9 @@ void Quantizer::set_bits(int bits) {
   SPARSEBIT_CHECK(bits >= kLeastBits && bits <= kMostBits, InvalidArgument, "expected ", kLeastBits,
                   " to ", kMostBits, " bits, found ", bits);
   spec_.bits = bits;
+  spec_.range.reset();
   config_.quantizer.bits = bits;
+  config_.quantizer.range.reset();
   calibrated_ = on_ = false;
   observer_ = new_observer();
 }
@@ -131,8 +133,10 @@ std::string Quantizer::summary() const {
   if (spec_.target == Target::Bias)
     return spec_.type_name() + " of the scale of input times weight";
   const std::string& type = config_.quantizer.type;
-  return spec_.type_name() + " " + to_string(spec_.scheme) + (type == "uniform" ? "" : " " + type) +
-         " " + config_.observer.type;
+  const std::string range =
+      spec_.range ? c10::str(" [", spec_.range->low, ", ", spec_.range->high, "]") : "";
+  return spec_.type_name() + range + " " + to_string(spec_.scheme) +
+         (type == "uniform" ? "" : " " + type) + " " + config_.observer.type;
 }
 
 Registry<QuantizerFactory>& quantizers() {

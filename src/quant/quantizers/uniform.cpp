@@ -8,7 +8,7 @@ class Uniform : public CloneableQuantizer<Uniform> {
   Uniform(const QuantSpec& spec, const TensorConfig& config)
       : CloneableQuantizer("quant.Uniform", spec, config) {}
 
-  bool is_scale_free() const override { return true; }
+  bool is_scale_free() const override { return !spec().pot_scale; }
 
  private:
   at::Tensor simulate(const at::Tensor& x) override { return fake_quant(x, qparams(), spec()); }

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
+#include <span>
 #include <vector>
 
 namespace sparsebit::quant {
@@ -16,13 +18,27 @@ QParams qparams_from_range(const at::Tensor& low, const at::Tensor& high, const 
                   "the range of values is not finite");
   const double steps = static_cast<double>(spec.qmax() - spec.qmin());
   if (spec.is_symmetric()) {
-    const at::Tensor fits = (2 * at::maximum(-lo, hi) / steps).clamp_min(kLeastScale);
-    const at::Tensor scale = rounded_up(fits, spec.scale_bits);
+    const at::Tensor width = spec.is_signed_symmetric() ? 2 * at::maximum(-lo, hi) : hi;
+    const at::Tensor scale = rounded_scale(width / steps, spec);
     return {scale, at::zeros_like(scale)};
   }
-  const at::Tensor fits = ((hi - lo) / steps).clamp_min(kLeastScale);
-  const at::Tensor scale = rounded_up(fits, spec.scale_bits);
-  return {scale, at::round(-lo / scale)};
+  const at::Tensor scale = rounded_scale((hi - lo) / steps, spec);
+  return {scale, (at::round(-lo / scale) + spec.qmin()).clamp(spec.qmin(), spec.qmax())};
+}
+
+at::Tensor rounded_scale(const at::Tensor& scale, const QuantSpec& spec) {
+  const at::Tensor least = scale.to(at::kFloat).clamp_min(kLeastScale);
+  if (!spec.pot_scale) return rounded_up(least, spec.scale_bits);
+  at::Tensor powers = least.clone(at::MemoryFormat::Contiguous);
+  const std::span<float> numbers(powers.data_ptr<float>(), static_cast<size_t>(powers.numel()));
+  for (float& number : numbers) number = static_cast<float>(nearest_power_of_two(number));
+  return powers;
+}
+
+double nearest_power_of_two(double x) {
+  int exponent = 0;
+  const bool is_below = std::frexp(x, &exponent) < std::numbers::sqrt2 / 2;  // of 0.5 to 1
+  return std::ldexp(1., is_below ? exponent - 1 : exponent);
 }
 
 at::Tensor rounded_up(const at::Tensor& scale, int significant_bits) {

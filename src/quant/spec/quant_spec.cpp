@@ -4,6 +4,7 @@
 #include "sparsebit/core/near_match.h"
 
 #include <array>
+#include <bit>
 
 namespace sparsebit::quant {
 namespace {
@@ -43,17 +44,31 @@ QuantScheme scheme_from_text(std::string_view text) {
                                     : near));
 }
 
+bool IntegerRange::fits(int bits) const {
+  const int64_t half = int64_t{1} << (bits - 1);
+  const bool in_type = low < 0 ? low >= -half && high < half : high < 2 * half;
+  return low < high && in_type;
+}
+
+bool IntegerRange::is_balanced() const { return low == 0 || low == -high || low == -high - 1; }
+
 int64_t QuantSpec::qmin() const {
+  if (range) return range->low;
   if (!is_symmetric()) return 0;
   return -(int64_t{1} << (bits - 1)) + (restricted ? 1 : 0);
 }
 
 int64_t QuantSpec::qmax() const {
+  if (range) return range->high;
   return is_symmetric() ? (int64_t{1} << (bits - 1)) - 1 : (int64_t{1} << bits) - 1;
 }
 
+int QuantSpec::bits_in_use() const {
+  return static_cast<int>(std::bit_width(static_cast<uint64_t>(qmax() - qmin())));
+}
+
 std::string QuantSpec::type_name() const {
-  return (is_symmetric() ? "int" : "uint") + std::to_string(bits);
+  return (qmin() < 0 ? "int" : "uint") + std::to_string(bits);
 }
 
 }  // namespace sparsebit::quant

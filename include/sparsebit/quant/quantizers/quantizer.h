@@ -29,7 +29,8 @@ class Quantizer : public fx::Module {
 
   const QuantSpec& spec() const { return spec_; }
   const TensorConfig& config() const { return config_; }
-  /// Changes the bits. It is off and not calibrated then: scales of other bits would be wrong.
+  /// Changes the bits, and all integers of them are in use. It is off and not calibrated then:
+  /// scales of other bits would be wrong.
   void set_bits(int bits);
 
   /// Whether it quantizes: switched on, and not off for good.

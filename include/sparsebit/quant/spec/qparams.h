@@ -21,10 +21,19 @@ inline constexpr double kLeastScale = 1e-6;
 /// For values between `low` and `high`, which are widened to contain 0:
 ///
 ///     symmetric   scale = 2 * max(-low, high) / (qmax - qmin)    zero_point = 0
-///     affine      scale = (high - low) / (qmax - qmin)           zero_point = round(-low / scale)
+///     unsigned    scale = high / qmax                            zero_point = 0
+///     affine      scale = (high - low) / (qmax - qmin)   zero_point = qmin + round(-low / scale)
 ///
-/// Scales are rounded_up() to `spec.scale_bits`. Throws InvalidArgument when a bound is not finite.
+/// "Unsigned" are symmetric integers from 0 on, which negative values are cut off to. Scales are
+/// rounded_scale()s. Throws InvalidArgument when a bound is not finite.
 QParams qparams_from_range(const at::Tensor& low, const at::Tensor& high, const QuantSpec& spec);
+
+/// The scales that a spec allows: kLeastScale at least, and rounded_up() to `spec.scale_bits` or,
+/// with `spec.pot_scale`, the nearest_power_of_two().
+at::Tensor rounded_scale(const at::Tensor& scale, const QuantSpec& spec);
+
+/// 2^round(log2 x), x > 0.
+double nearest_power_of_two(double x);
 
 /// A scale is not rounded up if it is larger by less than this share.
 inline constexpr double kMayBeMissing = 1. / 128;

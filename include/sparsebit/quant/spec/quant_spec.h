@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -34,8 +35,16 @@ std::string to_string(const QuantScheme& scheme);
 /// Throws InvalidArgument with near names for others than the four.
 QuantScheme scheme_from_text(std::string_view text);
 
+/// Integers from `low` to `high`, both inclusive.
 struct IntegerRange {
-  int64_t low, high;
+  int64_t low = 0;
+  int64_t high = 0;
+
+  /// Whether there are two of them at least, all in the signed or the unsigned type of these bits.
+  bool fits(int bits) const;
+  /// Whether they go with a zero point of 0: 0 to n, -n to n or -n - 1 to n.
+  bool is_balanced() const;
+
   bool operator==(const IntegerRange&) const = default;
 };
 
@@ -47,13 +56,19 @@ struct QuantSpec {
   bool restricted = false;  ///< symmetric integers without the lowest one: -127 to 127
   int64_t group_size = 0;   ///< per channel: inputs that share a scale; 0 = all of the channel
   int64_t channel_axis = 0;
-  int scale_bits = 0;  ///< significant bits of scales: 1 = powers of two; 0 = all of a float
+  int scale_bits = 0;      ///< significant bits of scales, rounded up; 0 = all of a float
+  bool pot_scale = false;  ///< scales are powers of two: 2^round(log2 scale)
+  std::optional<IntegerRange> range = {};  ///< of the integers in use; nothing: all of `bits`
 
   bool is_symmetric() const { return scheme.symmetry == Symmetry::Symmetric; }
   bool is_per_channel() const { return scheme.granularity == Granularity::PerChannel; }
+  /// Whether the integers lie around a zero point of 0, so that they are not unsigned.
+  bool is_signed_symmetric() const { return is_symmetric() && qmin() < 0; }
   /// The integers, both inclusive.
   int64_t qmin() const;
   int64_t qmax() const;
+  /// Bits that the integers in use need: 7 for -64 to 63.
+  int bits_in_use() const;
   /// "int8", "uint4"
   std::string type_name() const;
 
