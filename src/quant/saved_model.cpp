@@ -74,7 +74,14 @@ Json json_of(const TensorConfig& config) {
           {"percentile_alpha", config.observer.percentile_alpha},
           {"ema_ratio", config.observer.ema_ratio},
           {"laplace", config.observer.distribution == Distribution::Laplace},
-          {"nlc", config.observer.layout == Layout::Nlc}};
+          {"nlc", config.observer.layout == Layout::Nlc},
+          {"dsq_alpha", config.quantizer.dsq_alpha},
+          {"quantile", config.observer.quantile},
+          {"quantile_bins", config.observer.quantile_bins},
+          {"std_scale", config.observer.std_scale},
+          {"std_widens", config.observer.std_widens},
+          {"error_exponent", config.observer.error_exponent},
+          {"network_input", config.observer.network_input}};
 }
 
 TensorConfig config_from(const Json& json, const QuantSpec& spec) {
@@ -95,6 +102,16 @@ TensorConfig config_from(const Json& json, const QuantSpec& spec) {
   config.observer.distribution =
       json.at("laplace").get<bool>() ? Distribution::Laplace : Distribution::Gauss;
   config.observer.layout = json.at("nlc").get<bool>() ? Layout::Nlc : Layout::Nchw;
+  read_if_told(json, "dsq_alpha", config.quantizer.dsq_alpha);
+  read_if_told(json, "quantile", config.observer.quantile);
+  read_if_told(json, "quantile_bins", config.observer.quantile_bins);
+  read_if_told(json, "std_scale", config.observer.std_scale);
+  read_if_told(json, "std_widens", config.observer.std_widens);
+  read_if_told(json, "error_exponent", config.observer.error_exponent);
+  read_if_told(json, "network_input", config.observer.network_input);
+  const bool possible = config.observer.quantile_bins > 0 && config.quantizer.dsq_alpha > 0 &&
+                        config.quantizer.dsq_alpha < 1;
+  SPARSEBIT_CHECK(possible, InvalidModel, "impossible settings of a quantizer");
   return config;
 }
 

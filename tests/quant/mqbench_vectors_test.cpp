@@ -4,7 +4,10 @@
 #include "sparsebit/quant/quantizers/quantizer.h"
 
 #include <ATen/ATen.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 namespace sparsebit::quant::mqbench_vectors_test {
 namespace {
@@ -14,61 +17,154 @@ at::Tensor first_batch() {
   return (at::arange(64).mul(37).remainder(101) - 50).to(at::kFloat).div(25).view({1, 64});
 }
 
-struct Case {
-  const char* scheme;
-  int bits;
-  bool restricted;
-  double scale, zero_point;
-};
+at::Tensor second_batch() { return first_batch() * 0.5 + 0.25; }
 
-QParams qparams_of(const char* observer, const Case& c) {
-  const QuantSpec spec{.target = Target::Feature,
-                       .scheme = scheme_from_text(c.scheme),
-                       .bits = c.bits,
-                       .restricted = c.restricted};
-  ObserverConfig config;
-  config.type = observer;
-  const auto made = make_observer(spec, config);
-  made->observe(first_batch());
-  made->observe(first_batch() * 0.5 + 0.25);
-  return made->qparams();
+/// W[c][j] = x[16 c + j] * (c + 1) / 4
+at::Tensor weight() {
+  const at::Tensor factors = (at::arange(4) + 1).to(at::kFloat).div(4).view({4, 1});
+  return first_batch().view({4, 16}) * factors;
 }
 
-void check(const char* observer, const std::vector<Case>& cases) {
-  for (const Case& c : cases) {
-    SCOPED_TRACE(std::string(observer) + " " + c.scheme + " " + std::to_string(c.bits));
-    const QParams found = qparams_of(observer, c);
-    EXPECT_NEAR(found.scale.item<double>(), c.scale, 1e-7 * c.scale + 1e-9);
-    EXPECT_EQ(found.zero_point.item<double>(), c.zero_point);
+QuantSpec spec_of(const char* scheme, int bits) {
+  return {.target = Target::Feature, .scheme = scheme_from_text(scheme), .bits = bits};
+}
+
+/// The columns of the table.
+std::vector<QuantSpec> columns() {
+  const char *symmetric = "per-tensor-symmetric", *affine = "per-tensor-affine";
+  std::vector<QuantSpec> specs = {spec_of(symmetric, 8), spec_of(symmetric, 8),
+                                  spec_of(affine, 8),    spec_of(symmetric, 4),
+                                  spec_of(affine, 4),    spec_of(symmetric, 8)};
+  specs[1].restricted = true;
+  specs[5].pot_scale = true;
+  return specs;
+}
+
+struct Numbers {
+  double scale, zero_point = 0;
+};
+
+/// After both batches.
+void check(const ObserverConfig& config, const std::vector<Numbers>& expected) {
+  const std::vector<QuantSpec> specs = columns();
+  ASSERT_EQ(specs.size(), expected.size());
+  for (size_t i = 0; i < specs.size(); ++i) {
+    SCOPED_TRACE(c10::str(config.type, ", column ", i));
+    const auto observer = make_observer(specs[i], config);
+    observer->observe(first_batch());
+    observer->observe(second_batch());
+    const QParams found = observer->qparams();
+    const double scale = expected[i].scale;
+    EXPECT_NEAR(found.scale.item<double>(), scale, 1.5e-7 * scale);  // a bit of a float
+    EXPECT_EQ(found.zero_point.item<double>(), expected[i].zero_point);
+    const ValueRange range = observer->range();
+    const QParams again = qparams_from_range(range.low, range.high, specs[i]);
+    EXPECT_NEAR(again.scale.item<double>(), scale, 1e-6 * scale);
+    EXPECT_EQ(again.zero_point.item<double>(), expected[i].zero_point);
   }
 }
 
 TEST(MqbenchVectors, MinMax) {
-  check("minmax", {{"per-tensor-symmetric", 8, false, 0.015686275, 0},
-                   {"per-tensor-symmetric", 8, true, 0.015748031, 0},
-                   {"per-tensor-affine", 8, false, 0.015686275, 127},
-                   {"per-tensor-symmetric", 4, false, 0.26666668, 0},
-                   {"per-tensor-affine", 4, false, 0.26666668, 7}});
+  check({.type = "minmax"}, {{0.015686275},
+                             {0.015748031},
+                             {0.015686275, 127},
+                             {0.26666668},
+                             {0.26666668, 7},
+                             {0.015625}});
 }
 
 TEST(MqbenchVectors, MovingAverage) {
-  check("moving_average", {{"per-tensor-symmetric", 8, false, 0.015098039, 0},
-                           {"per-tensor-symmetric", 8, true, 0.01515748, 0},
-                           {"per-tensor-affine", 8, false, 0.01490196, 126},
-                           {"per-tensor-symmetric", 4, false, 0.25666666, 0},
-                           {"per-tensor-affine", 4, false, 0.25333333, 7}});
+  check(
+      {.type = "moving_average"},
+      {{0.015098039}, {0.01515748}, {0.01490196, 126}, {0.25666666}, {0.25333333, 7}, {0.015625}});
 }
 
-TEST(MqbenchVectors, MinMaxPerChannel) {
-  const QuantSpec spec{.target = Target::Weight,
-                       .scheme = scheme_from_text("per-channel-symmetric"),
-                       .bits = 8,
-                       .restricted = true};
-  const auto observer = make_observer(spec, {});
-  const at::Tensor factors = (at::arange(4) + 1).to(at::kFloat).div(4).view({4, 1});
-  observer->observe(first_batch().view({4, 16}) * factors);
-  const at::Tensor expected = at::tensor({0.0039370079, 0.0078740157, 0.011338582, 0.015433071});
-  EXPECT_TRUE(at::allclose(observer->qparams().scale, expected.to(at::kFloat), 1e-6, 0));
+TEST(MqbenchVectors, EmaQuantile) {
+  check(
+      {.type = "ema_quantile"},
+      {{0.015094353}, {0.01515378}, {0.014898394, 126}, {0.25660402}, {0.25327271, 7}, {0.015625}});
+}
+
+/// There it takes the wider bounds.
+TEST(MqbenchVectors, ClipStd) {
+  check({.type = "clip_std", .std_widens = true}, {{0.014068722},
+                                                   {0.014124111},
+                                                   {0.012144703, 107},
+                                                   {0.23916827},
+                                                   {0.20645995, 6},
+                                                   {0.015625}});
+}
+
+TEST(MqbenchVectors, LsqObserver) {
+  check({.type = "lsq"},
+        {{0.095834501}, {0.095834501}, {0.067632221, 11}, {0.40820161}, {0.27885479, 3}, {0.125}});
+}
+
+TEST(MqbenchVectors, BatchMse) {
+  check({.type = "batch_mse"}, {{0.015686275},
+                                {0.015748031},
+                                {0.015686275, 127},
+                                {0.26133335},
+                                {0.26133335, 8},
+                                {0.015625}});
+}
+
+TEST(MqbenchVectors, EmaMse) {
+  check(
+      {.type = "ema_mse"},
+      {{0.015098039}, {0.01515748}, {0.01490196, 126}, {0.25169998}, {0.24853332, 7}, {0.015625}});
+}
+
+/// On the weight.
+QParams qparams_by_channel(const char* observer, QuantSpec spec) {
+  spec.target = Target::Weight;
+  const auto made = make_observer(spec, {.type = observer});
+  made->observe(weight());
+  return made->qparams();
+}
+
+bool near(const at::Tensor& found, const std::vector<double>& expected) {
+  return at::allclose(found.flatten(), at::tensor(expected).to(at::kFloat), 1e-6, 1e-6);
+}
+
+TEST(MqbenchVectors, Channels) {
+  QuantSpec restricted = spec_of("per-channel-symmetric", 8);
+  restricted.restricted = true;
+  EXPECT_TRUE(near(qparams_by_channel("minmax", restricted).scale,
+                   {0.0039370079, 0.0078740157, 0.011338582, 0.015433071}));
+  EXPECT_TRUE(near(qparams_by_channel("lsq", spec_of("per-channel-symmetric", 8)).scale,
+                   {0.044700589, 0.092506923, 0.13510004, 0.18412648}));
+  const QParams mse = qparams_by_channel("batch_mse", spec_of("per-channel-affine", 4));
+  EXPECT_TRUE(near(mse.scale, {0.059533335, 0.12157334, 0.17835999, 0.24815999}));
+  EXPECT_TRUE(near(mse.zero_point, {8, 7, 8, 7}));
+}
+
+/// Exponents e of the scales 2^-e after each of the batches x, x2, 3 x, x2.
+std::vector<int> exponents(const char* observer, Target target, bool network_input = false) {
+  QuantSpec spec = spec_of("per-tensor-symmetric", 8);
+  spec.target = target;
+  const auto made = make_observer(spec, {.type = observer, .network_input = network_input});
+  std::vector<int> found;
+  for (const at::Tensor& x : {first_batch(), second_batch(), first_batch() * 3, second_batch()}) {
+    made->observe(x);
+    const double scale = made->qparams().scale.item<double>();
+    EXPECT_EQ(scale, std::exp2(std::log2(scale)));
+    found.push_back(static_cast<int>(-std::log2(scale)));
+  }
+  return found;
+}
+
+TEST(MqbenchVectors, MinMaxFloor) {
+  using testing::ElementsAre;
+  EXPECT_THAT(exponents("min_max_floor", Target::Feature, true), ElementsAre(5, 6, 4, 6));
+  EXPECT_THAT(exponents("min_max_floor", Target::Feature), ElementsAre(6, 6, 4, 6));
+  EXPECT_THAT(exponents("min_max_floor", Target::Weight), ElementsAre(6, 6, 4, 6));
+}
+
+TEST(MqbenchVectors, PotMode) {
+  using testing::ElementsAre;
+  EXPECT_THAT(exponents("pot_mode", Target::Feature, true), ElementsAre(5, 5, 4, 6));
+  EXPECT_THAT(exponents("pot_mode", Target::Feature), ElementsAre(6, 6, 6, 6));
 }
 
 // --- quantizers, each on X, with the sum of the results as loss ---------------------------------
@@ -95,10 +191,6 @@ at::Tensor run(Quantizer& quantizer, at::Tensor& x) {
   at::Tensor y = quantizer(x).tensor();
   y.sum().backward();
   return y.detach();
-}
-
-bool near(const at::Tensor& found, const std::vector<double>& expected) {
-  return at::allclose(found.flatten(), at::tensor(expected).to(at::kFloat), 1e-6, 1e-6);
 }
 
 TEST(MqbenchVectors, FixedScale) {

@@ -52,6 +52,22 @@ TEST(SavedModel, ComputesTheSameToTheLastBit) {
   }
 }
 
+/// Files from before there were ranges and the like.
+TEST(SavedModel, OlderFilesAreRead) {
+  const zoo::Example example = zoo::make("resnet20");
+  const auto model = calibrated(example, config_of("uniform", "uniform"));
+  SavedModel saved = save_model(*model);
+  for (const std::string added : {",\"pot_scale\":false", ",\"dsq_alpha\":0.4",
+                                  ",\"network_input\":false", ",\"quantile_bins\":2048"}) {
+    ASSERT_NE(saved.description.find(added), std::string::npos) << added;
+    for (size_t at; (at = saved.description.find(added)) != std::string::npos;)
+      saved.description.erase(at, added.size());
+  }
+  const auto again = restore_model(saved);
+  EXPECT_EQ(again->points().front().quantizer->config(),
+            model->points().front().quantizer->config());
+}
+
 TEST(SavedModel, TransformersWithSharedTensors) {
   for (const char* name : {"gpt2"}) {
     SCOPED_TRACE(name);
@@ -104,6 +120,8 @@ TEST(SavedModel, WhatIsNotOneIsAnError) {
        "\"scale\":{\"tensor\":\"fc.weight_quantizer.scale\""},
       {"\"scheme\":\"per-channel-symmetric\"", "\"scheme\":\"per-pixel-symmetric\""},
       {"\"channel_axis\":0", "\"channel_axis\":7"},
+      {"\"pot_scale\":false", "\"pot_scale\":false,\"range\":[-4,900]"},
+      {"\"quantile_bins\":2048", "\"quantile_bins\":0"},
       {"{\"path\":\"\",",
        "{\"path\":\"\",\"quantizer\":{\"on\":true,\"calibrated\":true,"
        "\"why_off\":null},"},

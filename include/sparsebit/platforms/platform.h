@@ -77,6 +77,7 @@ struct TensorLimits {
   bool groups = true;                     ///< scales per group of inputs
   bool power_of_two = false;              ///< scales have to be powers of two
   bool full_range = false;  ///< all integers of the bits are used, so that the type itself clips
+  std::vector<std::string> unsupported_quantizers = {};  ///< QUANTIZER.TYPE it has no integers for
 
   bool operator==(const TensorLimits&) const = default;
 };

@@ -45,6 +45,13 @@ int64_t group_size_of(const Yaml& value) {
   return size;
 }
 
+int64_t bins_of(const Yaml& value) {
+  const int64_t bins = value.to_int();
+  SPARSEBIT_CHECK(bins >= 2 && bins <= 1000000, InvalidArgument, value.where(),
+                  ": expected 2 to 1000000 bins, found ", bins);
+  return bins;
+}
+
 int64_t scale_bits_of(const Yaml& value) {
   const int64_t bits = value.to_int();
   SPARSEBIT_CHECK(bits >= 0 && bits <= 24, InvalidArgument, value.where(),
@@ -93,6 +100,8 @@ std::vector<TensorKey> make_keys() {
   const auto share = [](const Yaml& value) { return number_between(value, 0, 0.5); };
   const auto ratio = [](const Yaml& value) { return number_between(value, 0, 1); };
   const auto positive = [](const Yaml& value) { return number_between(value, 1e-6, 1e6); };
+  const auto softness = [](const Yaml& value) { return number_between(value, 0.001, 0.999); };
+  const auto exponent = [](const Yaml& value) { return number_between(value, 0.1, 10); };
   const auto distribution = [](const Yaml& value) {
     const bool laplace = one_of(value, {"gaus", "gauss", "laplace"}) == "laplace";
     return laplace ? Distribution::Laplace : Distribution::Gauss;
@@ -115,11 +124,18 @@ std::vector<TensorKey> make_keys() {
       {"QUANTIZER.RANGE", kYes, kYes, quantizer(&Q::range, range_of)},
       {"QUANTIZER.AVX2_SAFE", kYes, kNo, quantizer(&Q::avx2_safe, flag)},
       {"QUANTIZER.PACT.ALPHA_VALUE", kNo, kYes, quantizer(&Q::pact_alpha, positive)},
+      {"QUANTIZER.DSQ.ALPHA", kYes, kYes, quantizer(&Q::dsq_alpha, softness)},
       {"OBSERVER.TYPE", kYes, kYes, observer(&O::type, observer_type)},
       {"OBSERVER.PERCENTILE.ALPHA", kYes, kYes, observer(&O::percentile_alpha, share)},
       {"OBSERVER.MOVING_AVERAGE.EMA_RATIO", kNo, kYes, observer(&O::ema_ratio, ratio)},
       {"OBSERVER.ACIQ.DISTRIBUTION", kYes, kYes, observer(&O::distribution, distribution)},
       {"OBSERVER.LAYOUT", kNo, kYes, observer(&O::layout, layout)},
+      {"OBSERVER.EMA_QUANTILE.THRESHOLD", kYes, kYes, observer(&O::quantile, ratio)},
+      {"OBSERVER.EMA_QUANTILE.BINS", kYes, kYes, observer(&O::quantile_bins, bins_of)},
+      {"OBSERVER.CLIP_STD.STD_SCALE", kYes, kYes, observer(&O::std_scale, positive)},
+      {"OBSERVER.CLIP_STD.WIDEN", kYes, kYes, observer(&O::std_widens, flag)},
+      {"OBSERVER.BATCH_MSE.P", kYes, kYes, observer(&O::error_exponent, exponent)},
+      {"OBSERVER.NETWORK_INPUT", kNo, kYes, observer(&O::network_input, flag)},
   };
 }
 
@@ -165,6 +181,9 @@ void check_limits(const TensorConfig& config, const platforms::TensorLimits& lim
   });
   check(limits.groups || config.quantizer.group_size == 0, "QUANTIZER.GROUP_SIZE",
         [&] { return name + " has no groups"; });
+  const auto& misfits = limits.unsupported_quantizers;
+  check(misfits.empty() || !contains(misfits, config.quantizer.type), "QUANTIZER.TYPE",
+        [&] { return name + " cannot compute what " + config.quantizer.type + " simulates"; });
   const auto& range = config.quantizer.range;
   const int64_t steps = (int64_t{1} << config.quantizer.bits) - 1;
   check(!limits.full_range || !range || range->high - range->low == steps, "QUANTIZER.RANGE", [&] {
@@ -172,6 +191,47 @@ void check_limits(const TensorConfig& config, const platforms::TensorLimits& lim
   });
   check(contains(limits.schemes, to_string(*config.scheme)), "QSCHEME",
         [&] { return name + " needs " + limits.schemes.front(); });
+}
+
+/// What a quantizer can do.
+template <class Check>
+void check_quantizer(const TensorConfig& config, Target target, const Check& check) {
+  const char* key = "QUANTIZER.TYPE";
+  const QuantizerConfig& quantizer = config.quantizer;
+  const std::string& type = quantizer.type;
+  const bool weights = target == Target::Weight;
+  const bool per_channel = config.scheme->granularity == Granularity::PerChannel;
+  const bool symmetric = config.scheme->symmetry == Symmetry::Symmetric;
+  check(weights || type != "adaround", key, "adaround is for weights only");
+  check(!weights || type != "pact", key, "pact is for features only");
+  check(type != "pact" || !per_channel, key,
+        "pact has one scale per tensor: QSCHEME per-tensor-...");
+  check(type != "lsq+" || per_channel == symmetric, key,
+        per_channel ? "lsq+ per channel has to be symmetric" : "lsq+ per tensor has to be affine");
+  check(type != "tqt" || (symmetric && !per_channel), key,
+        "tqt needs QSCHEME per-tensor-symmetric");
+  check(type != "nnie" || (symmetric && !per_channel && quantizer.bits == 8 && !quantizer.range),
+        key, "nnie needs QSCHEME per-tensor-symmetric and all integers of BIT 8");
+  const bool trains_scale = type == "lsq" || type == "lsq+" || type == "pact";
+  check(!quantizer.pot_scale || !trains_scale, key,
+        type + " trains its scale, which does not stay a power of two: POT_SCALE needs another");
+}
+
+/// What an observer can find.
+template <class Check>
+void check_observer(const TensorConfig& config, Target target, const Check& check) {
+  const char* key = "OBSERVER.TYPE";
+  const std::string& type = config.observer.type;
+  const bool per_channel = config.scheme->granularity == Granularity::PerChannel;
+  const bool symmetric = config.scheme->symmetry == Symmetry::Symmetric;
+  check(target != Target::Weight || type != "moving_average", key,
+        "moving_average is for features only");
+  const bool finds_powers = type == "min_max_floor" || type == "pot_mode";
+  check(!per_channel || (type != "ema_quantile" && !finds_powers), key,
+        type + " has one range per tensor: QSCHEME per-tensor-...");
+  const bool is_signed = !config.quantizer.range || config.quantizer.range->low < 0;
+  check(!finds_powers || (symmetric && is_signed), key,
+        type + " needs a symmetric QSCHEME with negative integers");
 }
 
 /// Integers that there are, and that go with the other settings.
@@ -205,27 +265,16 @@ void check_tensor_config(const TensorConfig& config, Target target,
   };
   check(config.scheme.has_value(), "", "QSCHEME is missing");
   check(config.quantizer.bits > 0, "", "QUANTIZER.BIT is missing");
-  const std::string& type = config.quantizer.type;
-  const bool weights = target == Target::Weight;
   const bool per_channel = config.scheme->granularity == Granularity::PerChannel;
   const bool symmetric = config.scheme->symmetry == Symmetry::Symmetric;
-  const char* of_type = "QUANTIZER.TYPE";
-  check(weights || type != "adaround", of_type, "adaround is for weights only");
-  check(!weights || type != "pact", of_type, "pact is for features only");
-  check(type != "pact" || !per_channel, of_type,
-        "pact has one scale per tensor: QSCHEME per-tensor-...");
-  check(type != "lsq+" || per_channel == symmetric, of_type,
-        per_channel ? "lsq+ per channel has to be symmetric" : "lsq+ per tensor has to be affine");
-  check(!weights || config.observer.type != "moving_average", "OBSERVER.TYPE",
-        "moving_average is for features only");
+  check_quantizer(config, target, check);
+  check_observer(config, target, check);
   check(config.quantizer.group_size == 0 || per_channel, "QUANTIZER.GROUP_SIZE",
         "GROUP_SIZE needs QSCHEME per-channel-...");
   check(!config.quantizer.restricted || symmetric, "QUANTIZER.RESTRICTED",
         "RESTRICTED needs a symmetric QSCHEME");
   check(!config.quantizer.pot_scale || config.quantizer.scale_bits == 0, "QUANTIZER.POT_SCALE",
         "POT_SCALE and SCALE_BITS are two ways of rounding scales: choose one");
-  check(!config.quantizer.pot_scale || (type != "lsq" && type != "lsq+" && type != "pact"), of_type,
-        type + " trains its scale, which does not stay a power of two: POT_SCALE needs another");
   check_range(config, target, check);
   if (config.quantizer.disable) return;
   const platforms::TensorLimits& limits = weights ? platform.weights : platform.activations;

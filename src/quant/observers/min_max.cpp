@@ -1,33 +1,15 @@
 #include "quant/observers/all_observers.h"
-
-#include <ATen/ATen.h>
+#include "quant/observers/batch_ranges.h"
 
 namespace sparsebit::quant {
 namespace {
 
-class MinMax : public Observer {
+class MinMax : public BatchRangeObserver<WidestRange> {
  public:
-  using Observer::Observer;
+  using BatchRangeObserver::BatchRangeObserver;
 
  private:
-  void add(const at::Tensor& x) override {
-    const ValueRange bounds = bounds_of_rows(x);
-    extend(bounds.low, bounds.high);
-  }
-
-  void add_seen_by(const Observer& other) override {
-    const auto& seen = static_cast<const MinMax&>(other);
-    extend(seen.low_, seen.high_);
-  }
-
-  ValueRange found() const override { return {shaped(low_), shaped(high_)}; }
-
-  void extend(const at::Tensor& low, const at::Tensor& high) {
-    low_ = low_.defined() ? at::minimum(low_, low) : low.clone();
-    high_ = high_.defined() ? at::maximum(high_, high) : high.clone();
-  }
-
-  at::Tensor low_, high_;  // by row
+  ValueRange range_of_batch(const at::Tensor& x) const override { return bounds_of_rows(x); }
 };
 
 }  // namespace

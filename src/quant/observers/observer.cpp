@@ -56,8 +56,21 @@ ValueRange Observer::range() const {
 }
 
 QParams Observer::qparams() const {
-  const ValueRange values = range();
+  SPARSEBIT_CHECK(has_seen_, InvalidArgument, "no data was seen, so there is no range");
+  return found_qparams();
+}
+
+QParams Observer::found_qparams() const {
+  const ValueRange values = found();
   return qparams_from_range(values.low, values.high, spec_);
+}
+
+ValueRange Observer::range_of(const QParams& qparams) const {
+  const auto bound = [&](double q) { return (q - qparams.zero_point) * qparams.scale; };
+  const double qmin = static_cast<double>(spec_.qmin()), qmax = static_cast<double>(spec_.qmax());
+  if (!spec_.is_signed_symmetric()) return {bound(qmin), bound(qmax)};
+  const double half = (qmax - qmin) / 2;
+  return {bound(-half), bound(half)};
 }
 
 void Observer::check_finite(const at::Tensor& x, const at::Tensor& bounds) {
@@ -105,6 +118,13 @@ Registry<ObserverFactory>& observers() {
     r.add("mse", make_mse);
     r.add("aciq", make_aciq);
     r.add("kl_histogram", make_kl_histogram);
+    r.add("ema_quantile", make_ema_quantile);
+    r.add("clip_std", make_clip_std);
+    r.add("lsq", make_lsq_observer);
+    r.add("batch_mse", make_batch_mse);
+    r.add("ema_mse", make_ema_mse);
+    r.add("min_max_floor", make_min_max_floor);
+    r.add("pot_mode", make_pot_mode);
     return r;
   }();
   return registry;

@@ -144,6 +144,31 @@ TEST(Observers, MseIsTheBestOfEighty) {
   }
 }
 
+/// Also where a grid reaches farther than its range, because its scale was rounded.
+TEST(Observers, MseKnowsRoundedScalesAndRanges) {
+  QuantSpec powers = spec_for(Target::Weight, Granularity::PerTensor, Symmetry::Symmetric, 4);
+  powers.pot_scale = true;
+  QuantSpec affine_powers = spec_for(Target::Weight, Granularity::PerTensor, Symmetry::Affine, 4);
+  affine_powers.pot_scale = true;
+  QuantSpec few_bits = affine_powers;
+  few_bits.pot_scale = false;
+  few_bits.scale_bits = 1;
+  QuantSpec unsigned_spec =
+      spec_for(Target::Weight, Granularity::PerTensor, Symmetry::Symmetric, 4);
+  unsigned_spec.range = {0, 15};
+  QuantSpec narrow = unsigned_spec;
+  narrow.range = {-4, 3};
+  for (const auto& [name, x] : samples()) {
+    for (const QuantSpec& spec : {powers, affine_powers, few_bits, unsigned_spec, narrow}) {
+      SCOPED_TRACE(c10::str(name, " ", spec.qmin(), " to ", spec.qmax()));
+      const auto observer = make_observer(spec, {.type = "mse"});
+      observer->observe(x);
+      EXPECT_NEAR(number(observer->qparams().scale), number(best_by_operators(x, spec)),
+                  1e-6 + number(observer->qparams().scale) * 1e-3);
+    }
+  }
+}
+
 /// The definition, written down without prefix sums.
 double kl_threshold(const at::Tensor& x, int bits) {
   const double largest = x.abs().max().item<double>();
@@ -194,6 +219,22 @@ TEST(Observers, KlIsTheLeastDivergence) {
       EXPECT_NEAR(number(range.high), kl_threshold(x, bits), 1e-5 * number(range.high));
       EXPECT_EQ(number(range.low), x.min().item<double>() < 0 ? -number(range.high) : 0);
     }
+  }
+}
+
+/// Values that are never negative have all of the unsigned integers, also symmetric ones.
+TEST(Observers, UnsignedSymmetricIsAsAffine) {
+  QuantSpec symmetric = spec_for(Target::Feature, Granularity::PerTensor, Symmetry::Symmetric);
+  symmetric.range = {0, 255};
+  const at::Tensor x = samples()[3].second;  // after a relu
+  for (const char* type : {"minmax", "percentile", "mse", "aciq", "kl_histogram"}) {
+    SCOPED_TRACE(type);
+    const auto one = make_observer(symmetric, {.type = type});
+    const auto other = make_observer(kFeature, {.type = type});
+    one->observe(x);
+    other->observe(x);
+    EXPECT_TRUE(at::equal(one->qparams().scale, other->qparams().scale));
+    EXPECT_EQ(number(other->qparams().zero_point), 0);
   }
 }
 

@@ -21,7 +21,8 @@ struct ValueRange {
 ///
 /// Life cycle: construct, observe() once per batch, range(). An observer keeps numbers, not
 /// batches: its memory does not grow with their number. What it finds depends on neither the order
-/// nor the size of the batches, except for `moving_average`, which is made of the order.
+/// nor the size of the batches, except for those that look at each batch by itself: they depend on
+/// its size and, where depends_on_order() says so, on the order.
 class Observer {
  public:
   explicit Observer(QuantSpec spec) : spec_(spec) {}
@@ -40,7 +41,8 @@ class Observer {
   /// when the two are of different types or settings.
   void merge(const Observer& other);
 
-  /// Throws InvalidArgument when nothing was seen.
+  /// Both throw InvalidArgument when nothing was seen. An observer that finds scales themselves
+  /// has the range that they cover.
   ValueRange range() const;
   QParams qparams() const;
 
@@ -53,11 +55,15 @@ class Observer {
   static void check_finite(const at::Tensor& x, const at::Tensor& bounds);
   /// Numbers for each scale in the shape of the scales.
   at::Tensor shaped(const at::Tensor& per_scale) const;
+  /// The range of which qparams_from_range() gives these.
+  ValueRange range_of(const QParams& qparams) const;
 
  private:
   virtual void add(const at::Tensor& x) = 0;            // float32, not empty
   virtual void add_seen_by(const Observer& other) = 0;  // of the same type
   virtual ValueRange found() const = 0;
+  /// Of found(), unless an observer finds scales themselves.
+  virtual QParams found_qparams() const;
 
   QuantSpec spec_;
   std::vector<int64_t> scales_;  // their shape, known when something was seen
