@@ -244,6 +244,44 @@ TEST(MqbenchVectors, Pact) {
   EXPECT_NEAR(quantizer->find_tensor("alpha")->grad().item<double>(), 1, 1e-6);
 }
 
+TEST(MqbenchVectors, Dsq) {
+  at::Tensor x = x_values();
+  const auto quantizer =
+      quantizer_with("dsq", "per-tensor-symmetric", at::full({}, 0.2f), at::zeros({}));
+  EXPECT_TRUE(near(run(*quantizer, x), {-1.6, -0.6, -0.2, 0, 0, 0, 0.4, 0.8, 1.2, 1.4}));
+  EXPECT_TRUE(near(x.grad(), {1.155245, 0.739357, 1.026885, 1.155245, 0.739357, 1.026885, 1.155245,
+                              1.070799, 0.739357, 0}));
+}
+
+/// The scale 0.2 counts as 0.25.
+TEST(MqbenchVectors, Tqt) {
+  at::Tensor x =
+      at::tensor({-1.5, -0.625, -0.375, -0.125, 0.125, 0.375, 0.625, 0.74, 1.2, 3.}).to(at::kFloat);
+  std::vector<double> expected = {-1.5, -0.5, -0.25, 0, 0, 0.5, 0.5, 0.75, 1.25, 1.75};
+  const auto feature =
+      quantizer_with("tqt", "per-tensor-symmetric", at::full({}, 0.2f), at::zeros({}));
+  EXPECT_TRUE(near(run(*feature, x), expected));
+  const auto parameter = quantizer_with("tqt", "per-tensor-symmetric", at::full({}, 0.2f),
+                                        at::zeros({}), Target::Weight);
+  expected[2] = -0.5;
+  EXPECT_TRUE(near(run(*parameter, x), expected));
+}
+
+TEST(MqbenchVectors, Nnie) {
+  TensorConfig config;
+  config.quantizer.type = "nnie";
+  const QuantizerPtr quantizer =
+      make_quantizer({.scheme = scheme_from_text("per-tensor-symmetric")}, config);
+  at::Tensor x = at::tensor({-3., -1., -0.01, -0.005, -0.001, 0., 0.0005, 0.001, 0.01, 0.5, 3.})
+                     .to(at::kFloat);
+  quantizer->observe(x);
+  quantizer->calibrate();
+  quantizer->set_enabled(true);
+  EXPECT_TRUE(near(run(*quantizer, x),
+                   {-2.953652, -1, -0.01258196, 0, 0, 0, 0, 0, 0.01204852, 0.5, 2.953652}));
+  EXPECT_TRUE(near(x.grad(), std::vector<double>(11, 1.)));
+}
+
 TEST(MqbenchVectors, Dorefa) {
   const at::Tensor x = x_values();
   TensorConfig config;

@@ -52,6 +52,34 @@ TEST(SavedModel, ComputesTheSameToTheLastBit) {
   }
 }
 
+/// Those that need other schemes.
+TEST(SavedModel, RangesAndPowersOfTwo) {
+  const std::vector<std::pair<const char*, const char*>> settings = {
+      {"TYPE: tqt, POT_SCALE: true", "TYPE: tqt"},
+      {"TYPE: nnie", "TYPE: nnie"},
+      {"RANGE: [-64, 63]", "TYPE: dsq, DSQ: {ALPHA: 0.3}, RANGE: [0, 255]"}};
+  for (const auto& [weight, feature] : settings) {
+    SCOPED_TRACE(weight);
+    const zoo::Example example = zoo::make("resnet20");
+    const QConfig config = parse_qconfig(
+        parse_yaml(c10::str("W: {QSCHEME: per-tensor-symmetric, QUANTIZER: {BIT: 8, ", weight,
+                            "}}\nA: {QSCHEME: per-tensor-symmetric, QUANTIZER: {BIT: 8, ", feature,
+                            "}, OBSERVER: {TYPE: clip_std}}\n"),
+                   "q.yaml"));
+    const auto model = calibrated(example, config);
+    const SavedModel saved = save_model(*model);
+    const auto again = restore_model(saved);
+    EXPECT_TRUE(at::equal(result_of(*again, example.inputs), result_of(*model, example.inputs)));
+    for (size_t i = 0; i < model->points().size(); ++i) {
+      const Quantizer &before = *model->points()[i].quantizer,
+                      &after = *again->points()[i].quantizer;
+      EXPECT_EQ(after.spec(), before.spec());
+      EXPECT_EQ(after.config(), before.config());
+    }
+    EXPECT_EQ(save_model(*again).description, saved.description);
+  }
+}
+
 /// Files from before there were ranges and the like.
 TEST(SavedModel, OlderFilesAreRead) {
   const zoo::Example example = zoo::make("resnet20");

@@ -111,6 +111,8 @@ void Quantizer::store(const std::string& name, const at::Tensor& tensor, bool tr
 }
 
 QParams Quantizer::final_qparams() const {
+  SPARSEBIT_CHECK(has_uniform_steps(), Unsupported, "the numbers of ", config_.quantizer.type,
+                  " are not in steps of one size, so that they have no scale and zero point");
   const auto [scale, zero_point] = qparams();
   return {scale.detach().abs(),
           zero_point.detach().round().clamp(spec_.qmin(), spec_.qmax()).to(at::kFloat)};
@@ -148,6 +150,9 @@ Registry<QuantizerFactory>& quantizers() {
     r.add("lsq+", make_lsq_plus);
     r.add("pact", make_pact);
     r.add("adaround", make_adaround);
+    r.add("dsq", make_dsq);
+    r.add("tqt", make_tqt);
+    r.add("nnie", make_nnie);
     return r;
   }();
   return registry;

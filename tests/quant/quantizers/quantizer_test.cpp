@@ -39,10 +39,12 @@ QuantizerPtr calibrated(const char* type, const QuantSpec& spec, const at::Tenso
 
 at::Tensor call(Quantizer& quantizer, const at::Tensor& x) { return quantizer(x).tensor(); }
 
-const std::vector<std::string> kTypes = {"uniform", "dorefa", "lsq", "lsq+", "pact", "adaround"};
+const std::vector<std::string> kTypes = {"uniform", "dorefa",   "lsq", "lsq+",
+                                         "pact",    "adaround", "dsq", "tqt"};
 
 QuantSpec fitting_spec(const std::string& type) {
   if (type == "adaround") return spec_of(Target::Weight, "per-channel-symmetric");
+  if (type == "tqt") return spec_of(Target::Feature, "per-tensor-symmetric");
   return spec_of(Target::Feature, "per-tensor-affine");
 }
 
@@ -112,6 +114,16 @@ TEST(Quantizers, BitsCanBeChanged) {
   quantizer->set_bits(4);
   EXPECT_FALSE(quantizer->is_enabled());
   EXPECT_THROW(quantizer->set_enabled(true), Error);
+}
+
+TEST(Quantizers, OtherBitsHaveAllOfTheirIntegers) {
+  QuantSpec spec = spec_of(Target::Weight, "per-tensor-symmetric");
+  spec.range = {-64, 63};
+  const QuantizerPtr quantizer = make("uniform", spec);
+  EXPECT_EQ(quantizer->summary(), "int8 [-64, 63] per-tensor-symmetric minmax");
+  quantizer->set_bits(4);
+  EXPECT_EQ(quantizer->spec().qmin(), -8);
+  EXPECT_EQ(quantizer->summary(), "int4 per-tensor-symmetric minmax");
 }
 
 // --- each by itself -----------------------------------------------------------------------------

@@ -57,10 +57,13 @@ class Quantizer : public fx::Module {
 
   virtual QParams qparams() const;
   /// Those that the simulation ends with: positive scales and whole zero points, without gradients.
+  /// Throws Unsupported unless has_uniform_steps().
   QParams final_qparams() const;
   /// The integers that stand for a tensor, as int32: what the simulation gives is
   /// (q - zero_point) * scale. Calibrated before.
   at::Tensor integers(const at::Tensor& x);
+  /// Whether its numbers are (q - zero_point) * scale for integers q.
+  virtual bool has_uniform_steps() const { return true; }
   /// The number d if tanh(x) / d is quantized instead of x.
   virtual std::optional<double> squeezes_by() const { return std::nullopt; }
   /// Whether a tensor and its scales can be multiplied by the same number and the integers stay.
