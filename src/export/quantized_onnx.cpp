@@ -42,9 +42,12 @@ void open_batches(const quant::QuantModel& model, OnnxExportOptions& options) {
 
 void check_calibrated(const quant::QuantModel& model) {
   for (const quant::QuantPoint& point : model.points()) {
-    SPARSEBIT_CHECK(point.quantizer->is_calibrated() || point.quantizer->is_off_for_good(),
-                    InvalidArgument, "it is not calibrated, so it cannot be written, ",
-                    point.place());
+    if (point.quantizer->is_off_for_good()) continue;
+    SPARSEBIT_CHECK(point.quantizer->is_calibrated(), InvalidArgument,
+                    "it is not calibrated, so it cannot be written, ", point.place());
+    SPARSEBIT_CHECK(point.quantizer->has_uniform_steps(), Unsupported, "the numbers of ",
+                    point.quantizer->config().quantizer.type,
+                    " are not in steps of one size, which QuantizeLinear has, ", point.place());
   }
 }
 

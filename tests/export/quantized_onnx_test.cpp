@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <set>
@@ -172,7 +173,12 @@ TEST(QuantizedOnnx, EveryQuantizerAndWidthGivesTheSameNumbers) {
       {of_weights("BIT: 8, TYPE: dorefa"), of_features("BIT: 8, TYPE: dorefa")},
       {of_weights("BIT: 8, TYPE: lsq"), of_features("BIT: 4, TYPE: lsq", "symmetric")},
       {of_weights("BIT: 8, TYPE: lsq+"), of_features("BIT: 8, TYPE: lsq+")},
-      {of_weights("BIT: 8, TYPE: adaround"), of_features("BIT: 8, TYPE: pact")}};
+      {of_weights("BIT: 8, TYPE: adaround"), of_features("BIT: 8, TYPE: pact")},
+      {of_weights("BIT: 8, RANGE: [-64, 63]"), of_features("BIT: 8, RANGE: [0, 255]", "symmetric")},
+      {of_weights("BIT: 8, POT_SCALE: true"), of_features("BIT: 8, RANGE: [-128, 127]")},
+      {of_weights("BIT: 8, TYPE: dsq"), of_features("BIT: 8, RANGE: [-100, 27], TYPE: dsq")},
+      {"{QSCHEME: per-tensor-symmetric, QUANTIZER: {BIT: 8, TYPE: tqt}}",
+       of_features("BIT: 8, POT_SCALE: true", "symmetric")}};
   for (const auto& [weight, feature, opset] : all) {
     SCOPED_TRACE(weight + " " + feature + " at opset " + std::to_string(opset));
     QuantModel model = calibrated_net(virtual_config(weight, feature));
@@ -349,6 +355,46 @@ TEST(QuantizedOnnx, WithoutScalesThereIsNoFile) {
   EXPECT_THAT([&] { to_onnx(model); },
               ThrowsMessage<Error>(HasSubstr("it is not calibrated, so it cannot be written, at "
                                              "'x_quantizer', the quantizer of 'x'")));
+}
+
+TEST(QuantizedOnnx, LogarithmsHaveNoPairs) {
+  const std::string nnie = "{QSCHEME: per-tensor-symmetric, QUANTIZER: {BIT: 8, TYPE: nnie}}";
+  const QuantModel model = calibrated_net(virtual_config(nnie, nnie));
+  EXPECT_THAT([&] { to_onnx(model); },
+              ThrowsMessage<Error>("the numbers of nnie are not in steps of one size, which "
+                                   "QuantizeLinear has, at 'x_quantizer', the quantizer of 'x'"));
+}
+
+/// A file has the powers of two that are simulated. Features at exact negative halves are rounded
+/// to even by it, and by a DPU toward zero: a step, where a mean of few numbers is such a half.
+TEST(QuantizedOnnx, PowersOfTwoOfADpu) {
+  const std::string tqt = "{QSCHEME: per-tensor-symmetric, QUANTIZER: {BIT: 8, TYPE: tqt}}";
+  QuantModel model = calibrated_net(virtual_config(tqt, tqt));
+  const onnx::ModelProto file = to_onnx(model);
+  expect_same(model, file, 0.01);
+  int scales = 0;
+  for (const onnx::TensorProto& tensor : file.graph().initializer()) {
+    if (!tensor.name().ends_with(".scale")) continue;
+    float scale = 0;
+    std::memcpy(&scale, tensor.raw_data().data(), sizeof(scale));
+    EXPECT_EQ(scale, std::exp2(std::round(std::log2(scale)))) << tensor.name();
+    ++scales;
+  }
+  EXPECT_GE(scales, 8);
+}
+
+/// Only types with other integers than those in use need bounds of their own.
+TEST(QuantizedOnnx, RangesThatAreTypesNeedNoBounds) {
+  const std::string weight = "{QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 8}}";
+  const auto has_bounds = [&](const std::string& feature) {
+    const QuantModel model = calibrated_net(virtual_config(weight, feature));
+    return outline(to_onnx(model)).find("= Min(") != std::string::npos;
+  };
+  const std::string symmetric = "{QSCHEME: per-tensor-symmetric, QUANTIZER: {BIT: 8, RANGE: ";
+  EXPECT_FALSE(has_bounds(symmetric + "[0, 255]}}"));
+  EXPECT_FALSE(has_bounds(symmetric + "[-128, 127]}}"));
+  EXPECT_TRUE(has_bounds(symmetric + "[0, 127]}}"));
+  EXPECT_TRUE(has_bounds(symmetric + "[-64, 63]}}"));
 }
 
 TEST(QuantizedOnnx, OldOpsetsHaveNoScalesPerChannel) {
