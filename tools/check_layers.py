@@ -25,7 +25,7 @@ USES = {
     "export": ["fx", "nn", "io", "frontends", "quant"],
     "deploy": ["quant", "export"],
     "report": ["quant"],
-    "cli": ["zoo", "io", "passes", "frontends", "export", "quant", "report"],
+    "cli": ["deploy", "zoo", "io", "passes", "frontends", "export", "quant", "report"],
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"](?:sparsebit/)?([^">]+)[">]')

@@ -8,6 +8,7 @@
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/progress.h"
+#include "sparsebit/deploy/prepare.h"
 #include "sparsebit/report/sentences.h"
 
 #include <ATen/ATen.h>
@@ -86,6 +87,11 @@ void add_calibration_options(CLI::App& command, CalibrationOptions& options) {
       .add_option("--platform", options.platform,
                   std::string(kPlatformHelp) + "; onnxruntime unless the config says otherwise")
       ->check(not_empty);
+  command
+      .add_option("--custom", options.custom,
+                  "YAML file of changes to what the platform quantizes, with the keys of MQBench's "
+                  "prepare_custom_config_dict")
+      ->check(not_empty);
   add_data_options(command, options.data);
   command.add_flag("--sequential", options.sequential,
                    "Find the ranges of a layer with all layers before it quantized");
@@ -122,7 +128,9 @@ void warn_about(const fx::GraphModule& module, const quant::QuantModel& model,
 
 }  // namespace
 
-ChosenConfig chosen_config(const CalibrationOptions& options) {
+namespace {
+
+ChosenConfig config_of_platform(const CalibrationOptions& options) {
   if (options.config.empty()) {
     const auto platform =
         platforms::find_platform(options.platform.empty() ? "onnxruntime" : options.platform);
@@ -132,6 +140,22 @@ ChosenConfig chosen_config(const CalibrationOptions& options) {
       options.platform.empty() ? nullptr : platforms::find_platform(options.platform);
   return {read_file(options.config),
           quant::parse_qconfig(std::filesystem::path(options.config), platform)};
+}
+
+}  // namespace
+
+ChosenConfig chosen_config(const CalibrationOptions& options) {
+  ChosenConfig chosen = config_of_platform(options);
+  if (options.custom.empty()) return chosen;
+  const deploy::CustomConfig custom = deploy::parse_custom_config(read_yaml(options.custom));
+  const bool traces = !custom.trace.preserve.empty() || !custom.trace.concrete_args.empty() ||
+                      !custom.leaf_modules.empty() || !custom.extra_passes.empty();
+  SPARSEBIT_CHECK(!traces, InvalidArgument, options.custom,
+                  ": preserve_attr, concrete_args, leaf_module and extra_fuse_dict are for models "
+                  "in C++, see deploy::prepare_by_platform()");
+  chosen.config = deploy::customized(chosen.config, custom);
+  chosen.text += "# changed by\n" + read_file(options.custom);
+  return chosen;
 }
 
 std::unique_ptr<quant::QuantModel> calibrated_model(const CalibrationOptions& options,

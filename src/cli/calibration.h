@@ -19,6 +19,7 @@ struct CalibrationOptions {
   std::string model;          ///< as written on the command line
   std::string config = {};    ///< a YAML file, or empty: the platform's own
   std::string platform = {};  ///< what the result is for; empty: what the config says
+  std::string custom = {};    ///< a YAML file of changes to what the platform does by itself
   DataOptions data;
   bool sequential = false;  ///< ranges are those that quantized layers give
   bool json = false;

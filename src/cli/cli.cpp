@@ -82,6 +82,8 @@ int parse_and_run(int argc, const char* const* argv, std::ostream& out, std::ost
   add_certify_command(app, out);
   add_analyze_command(app, out);
   add_eval_command(app, out);
+  add_deploy_command(app, out);
+  add_platforms_command(app, out);
   if (argc > 1 && is_unknown_command(app, argv[1], err)) return kBadUsage;
   try {
     app.parse(argc, argv);

@@ -18,6 +18,8 @@ void add_config_command(CLI::App& app, std::ostream& out);
 void add_quantize_command(CLI::App& app, std::ostream& out);
 void add_certify_command(CLI::App& app, std::ostream& out);
 void add_analyze_command(CLI::App& app, std::ostream& out);
+void add_deploy_command(CLI::App& app, std::ostream& out);
+void add_platforms_command(CLI::App& app, std::ostream& out);
 void add_eval_command(CLI::App& app, std::ostream& out);
 
 }  // namespace sparsebit::cli

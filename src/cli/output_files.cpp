@@ -26,4 +26,14 @@ void check_output_files(const std::vector<std::string>& written,
   }
 }
 
+void check_output_folder(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  SPARSEBIT_CHECK(!fs::exists(folder, failed) || fs::is_directory(folder, failed), InvalidArgument,
+                  folder, ": this is a file, and a folder is to be written");
+  fs::create_directories(folder, failed);
+  SPARSEBIT_CHECK(!failed, Io, folder, ": the folder cannot be made: ", failed.message());
+  const AtomicFile can_be_written(fs::path(folder) / "README.md");
+}
+
 }  // namespace sparsebit::cli

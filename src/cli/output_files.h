@@ -10,4 +10,7 @@ namespace sparsebit::cli {
 void check_output_files(const std::vector<std::string>& written,
                         const std::vector<std::string>& read);
 
+/// Throws InvalidArgument when the folder is a file, and Io when it cannot be made or written to.
+void check_output_folder(const std::string& folder);
+
 }  // namespace sparsebit::cli

@@ -258,9 +258,14 @@ void QuantModel::prepare_calibration(const PrepareOptions& options) {
   calibration_.reset();
   module_->eval();
   set_quant({});
-  calibration_ =
-      std::make_unique<Calibration>(*module_, points_, fixed_batch_, options, executors_);
+  std::vector<QuantPoint> asked;
+  std::copy_if(points_.begin(), points_.end(), std::back_inserter(asked), [&](const auto& point) {
+    return point.is_feature() ? options.features : options.weights;
+  });
+  calibration_ = std::make_unique<Calibration>(*module_, asked, fixed_batch_, options, executors_);
 }
+
+void QuantModel::stop_calibration() { calibration_.reset(); }
 
 void QuantModel::calc_qparams(const CalcOptions& options) {
   SPARSEBIT_CHECK(calibration_, InvalidArgument,

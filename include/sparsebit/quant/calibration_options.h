@@ -12,6 +12,9 @@ struct PrepareOptions {
   bool whole_batches = false;
   /// Keep the samples themselves, which calc_qparams() with `quantized_ranges` needs.
   bool keep_samples = false;
+  /// Only these are calibrated; the others keep their scales, if they have any.
+  bool weights = true;
+  bool features = true;
   /// Of what is kept, as much stays in memory; the rest goes to a file in TMPDIR.
   int64_t bytes_in_memory = int64_t{256} << 20;
 };

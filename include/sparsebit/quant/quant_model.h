@@ -60,6 +60,9 @@ class QuantModel {
 
   /// From now on forward() is calibration.
   void prepare_calibration(const PrepareOptions& options = {});
+  bool is_calibrating() const { return calibration_ != nullptr; }
+  /// Forgets what calibration saw, if there is one.
+  void stop_calibration();
   /// Scales from what was seen, which is forgotten. Throws InvalidArgument, naming the point,
   /// unless calibration was prepared and data was seen.
   void calc_qparams(const CalcOptions& options = {});

@@ -35,10 +35,7 @@ void set_bias_scales(fx::GraphModule& module, const std::vector<QuantPoint>& poi
     const fx::OperatorCall call = *fx::resolve(*layer, module);
     const Quantizer* input = quantizer_at(call.args.values().front(), module);
     const Quantizer* weight = quantizer_at(call.args[call.op->weight->argument], module);
-    if (!input || !weight) {
-      point.quantizer->switch_off({DecisionKind::InputIsFloat, point.value, layer->name()});
-      continue;
-    }
+    if (!input || !weight) continue;  // one of them is not calibrated yet
     const at::Tensor scale = input->final_qparams().scale * weight->final_qparams().scale;
     point.quantizer->set_qparams({scale, at::zeros_like(scale)});
   }

@@ -186,9 +186,8 @@ void check_limits(const TensorConfig& config, const platforms::TensorLimits& lim
         [&] { return name + " cannot compute what " + config.quantizer.type + " simulates"; });
   const auto& range = config.quantizer.range;
   const int64_t steps = (int64_t{1} << config.quantizer.bits) - 1;
-  check(!limits.full_range || !range || range->high - range->low == steps, "QUANTIZER.RANGE", [&] {
-    return c10::str(name, " uses all integers of ", config.quantizer.bits, " bits");
-  });
+  check(!limits.full_range || !range || range->high - range->low == steps, "QUANTIZER.RANGE",
+        [&] { return c10::str(name, " uses all integers of ", config.quantizer.bits, " bits"); });
   check(contains(limits.schemes, to_string(*config.scheme)), "QSCHEME",
         [&] { return name + " needs " + limits.schemes.front(); });
 }
@@ -277,7 +276,8 @@ void check_tensor_config(const TensorConfig& config, Target target,
         "POT_SCALE and SCALE_BITS are two ways of rounding scales: choose one");
   check_range(config, target, check);
   if (config.quantizer.disable) return;
-  const platforms::TensorLimits& limits = weights ? platform.weights : platform.activations;
+  const platforms::TensorLimits& limits =
+      target == Target::Weight ? platform.weights : platform.activations;
   check_limits(config, limits, platform.name, [&](bool fine, const char* key, const auto& text) {
     if (!fine) check(false, key, text());
   });

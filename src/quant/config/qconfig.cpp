@@ -233,6 +233,18 @@ QConfig parse_qconfig(const std::filesystem::path& file, platforms::PlatformPtr 
   return parse_qconfig(read_yaml(file), std::move(platform));
 }
 
+void QConfig::set(Target target, const std::string& key, const std::string& value) {
+  set_tensor_key(target == Target::Weight ? weight : feature, target, key, parse_yaml(value, key));
+}
+
+void check_qconfig(const QConfig& config) {
+  for (const Target target : {Target::Weight, Target::Feature}) {
+    const bool weights = target == Target::Weight;
+    check_tensor_config(weights ? config.weight : config.feature, target, *config.platform,
+                        [&](const std::string& key) { return (weights ? "W." : "A.") + key; });
+  }
+}
+
 QConfig default_qconfig(const platforms::PlatformPtr& platform) {
   return parse_qconfig(parse_yaml(platform->config, "the config of " + platform->name), platform);
 }

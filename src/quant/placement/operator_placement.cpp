@@ -22,6 +22,7 @@ class OperatorPlacement : public PlacementBuilder {
   Placement place() {
     find_last_layers();
     for_each_call([this](Node& node, const fx::OperatorCall& call) { place_call(node, call); });
+    place_unknown();
     if (policy_.outputs)
       std::for_each(listed_.begin(), listed_.end(), [&](Node* n) { end_at(*n); });
     place_ends_of_graph();
@@ -69,6 +70,17 @@ class OperatorPlacement : public PlacementBuilder {
     add_weight(node, call, rule, config);
     add_bias(node, call, config);
     return true;
+  }
+
+  /// Modules that are C++ code have no row; their inputs are quantized if the user asks for it.
+  void place_unknown() {
+    for (Node& node : module_.graph().nodes()) {
+      if (!is_call(node) || fx::find_spelling(node, module_) || !is_added_unknown(node)) continue;
+      std::erase_if(placement_.floats, [&](const Decision& d) { return d.node == node.name(); });
+      for (Node* input : node.inputs()) {
+        if (may_be_floats(*input)) want(*input, node, {});
+      }
+    }
   }
 
   // --- inputs ----------------------------------------------------------------------------------

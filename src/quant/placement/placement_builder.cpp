@@ -61,6 +61,13 @@ bool PlacementBuilder::is_added(const Node& node, const fx::OperatorCall& call) 
          names_operator(config_.selection.additional_operators, *call.op);
 }
 
+bool PlacementBuilder::is_added_unknown(const Node& node) const {
+  if (contains(config_.selection.additional_nodes, node.name())) return true;
+  const bool is_module = node.op() == fx::Opcode::CallModule;
+  const fx::Module* module = is_module ? module_.find(node.target()) : nullptr;
+  return contains(config_.selection.additional_operators, module ? module->type() : node.target());
+}
+
 TensorConfig PlacementBuilder::config_of(Target target, const Node& node) {
   return config_.of_layer(target, {.path = node.module_path(), .name = node.name()}, &used_);
 }

@@ -27,6 +27,8 @@ class PlacementBuilder {
 
   /// Shows every call of the graph, in order. What is skipped or unknown is noted as float instead.
   void for_each_call(const std::function<void(fx::Node&, const fx::OperatorCall&)>& place);
+  /// Whether the user asked for the inputs of a module or function that no table has.
+  bool is_added_unknown(const fx::Node& node) const;
   /// The finished placement. Throws InvalidArgument when groups of weights do not fit.
   Placement finish();
 

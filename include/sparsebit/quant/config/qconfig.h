@@ -59,6 +59,10 @@ struct QConfig {
   Specific weight_specific = {};
   Specific feature_specific = {};
 
+  /// Sets a key of `W` or `A`: set(Target::Weight, "QUANTIZER.BIT", "4"). Throws InvalidArgument
+  /// with near keys; check_qconfig() tells whether all settings go together.
+  void set(Target target, const std::string& key, const std::string& value);
+
   /// Settings of one layer, checked together. Throws InvalidArgument, naming the layer and the
   /// rule, when they do not go together. The rules that applied are added to `used`.
   TensorConfig of_layer(Target target, const LayerNames& layer,
@@ -70,6 +74,9 @@ struct QConfig {
 /// @param platform  what BACKEND names, if it is none of the registered ones; null: look it up.
 QConfig parse_qconfig(const std::filesystem::path& file, platforms::PlatformPtr platform = nullptr);
 QConfig parse_qconfig(const Yaml& document, platforms::PlatformPtr platform = nullptr);
+
+/// Throws InvalidArgument when settings do not go together, or not with the platform.
+void check_qconfig(const QConfig& config);
 
 /// What a platform's own config says.
 QConfig default_qconfig(const platforms::PlatformPtr& platform);

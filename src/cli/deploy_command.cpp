@@ -1,0 +1,102 @@
+#include "cli/calibration.h"
+#include "cli/commands.h"
+#include "cli/output_files.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/deploy/deploy.h"
+#include "sparsebit/export/quantized_file.h"
+#include "sparsebit/report/coverage.h"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <memory>
+
+namespace sparsebit::cli {
+namespace {
+
+struct DeployOptions {
+  CalibrationOptions calibration;
+  std::string output;
+  std::string name = "model";
+  std::vector<std::string> formats = {};
+};
+
+bool is_simulation(const std::string& model) {
+  return std::filesystem::is_regular_file(model) && exports::is_quantized_file(model);
+}
+
+/// A saved simulation has its calibration and its platform.
+std::unique_ptr<quant::QuantModel> saved_simulation(const CalibrationOptions& asked) {
+  SPARSEBIT_CHECK(asked.config.empty() && asked.data.data.empty(), InvalidArgument, asked.model,
+                  " is calibrated already: leave out --data and --config");
+  auto model = exports::load_quantized(asked.model);
+  SPARSEBIT_CHECK(asked.platform.empty() ||
+                      platforms::find_platform(asked.platform)->name == model->platform().name,
+                  InvalidArgument, asked.model, " was quantized for ", model->platform().name,
+                  ", and --platform says ", asked.platform);
+  return model;
+}
+
+std::unique_ptr<quant::QuantModel> prepared_model(const CalibrationOptions& asked) {
+  if (is_simulation(asked.model)) return saved_simulation(asked);
+  SPARSEBIT_CHECK(!asked.data.data.empty(), InvalidArgument,
+                  "--data is missing: samples to calibrate with");
+  const PreparedData data(asked.data, asked.common.seed);
+  auto model = calibrated_model(asked, data);
+  model->set_quant({.weights = true, .features = true});
+  return model;
+}
+
+void deploy_model(const DeployOptions& options, std::ostream& out) {
+  const CalibrationOptions& asked = options.calibration;
+  apply(asked.common);
+  check_output_folder(options.output);
+  const auto model = prepared_model(asked);
+  const platforms::Platform& platform = model->platform();
+  const std::vector<std::string>& formats =
+      options.formats.empty() ? platform.artefacts : options.formats;
+  const std::string title = fmt::format("{} for {}", options.name, platform.name);
+  const auto files = deploy::deploy(*model, formats, options.output, options.name, title);
+  const report::Coverage coverage = report::coverage_of(*model);
+  if (asked.json) {
+    nlohmann::ordered_json json = {
+        {"platform", platform.name},
+        {"coverage", {{"macs", coverage.share_of_macs()}, {"nodes", coverage.share_of_nodes()}}}};
+    for (const auto& file : files) json["files"].push_back(file.string());
+    out << json.dump(2) << "\n";
+    return;
+  }
+  out << fmt::format("integer coverage in {}: {:.1f} % of MACs, {:.1f} % of nodes\n", platform.name,
+                     100 * coverage.share_of_macs(), 100 * coverage.share_of_nodes());
+  for (const auto& file : files)
+    out << fmt::format("wrote {} ({} bytes)\n", file.string(), std::filesystem::file_size(file));
+}
+
+}  // namespace
+
+void add_deploy_command(CLI::App& app, std::ostream& out) {
+  auto options = std::make_shared<DeployOptions>();
+  CLI::App* cmd =
+      app.add_subcommand("deploy", "Write what a deployment target's own tools consume");
+  add_calibration_options(*cmd, options->calibration);
+  cmd->get_option("--data")->required(false);  // a simulation is calibrated already
+  cmd->add_option("-o,--output", options->output, "Folder to write into")
+      ->required()
+      ->check(not_empty);
+  cmd->add_option("--name", options->name, "What the files are called")
+      ->check(not_empty)
+      ->capture_default_str();
+  cmd->add_option("--format", options->formats,
+                  "Formats to write instead of the platform's own; see docs/reference/deploy.md");
+  cmd->footer(
+      "MODEL is a model, or a simulation that 'sparsebit quantize' saved.\n"
+      "Example:\n"
+      "  sparsebit deploy model.onnx --platform snpe --data images/ --preprocess imagenet "
+      "--samples 128 -o out/");
+  cmd->callback([options, &out] { deploy_model(*options, out); });
+}
+
+}  // namespace sparsebit::cli

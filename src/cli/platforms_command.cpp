@@ -1,0 +1,64 @@
+#include "cli/commands.h"
+#include "cli/common_options.h"
+
+#include "sparsebit/platforms/platform.h"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+namespace sparsebit::cli {
+namespace {
+
+struct PlatformsOptions {
+  std::string show;
+  bool json = false;
+};
+
+std::string as_json() {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const std::string& name : platforms::platforms().names()) {
+    const platforms::Platform& platform = *platforms::platforms().get(name);
+    list.push_back(
+        {{"name", name}, {"summary", platform.summary}, {"deploys", platform.artefacts}});
+  }
+  return list.dump(2) + "\n";
+}
+
+std::string as_text() {
+  size_t width = 0;
+  for (const std::string& name : platforms::platforms().names())
+    width = std::max(width, name.size());
+  std::string text;
+  for (const std::string& name : platforms::platforms().names())
+    text += fmt::format("{:<{}}  {}\n", name, width, platforms::platforms().get(name)->summary);
+  return text;
+}
+
+}  // namespace
+
+void add_platforms_command(CLI::App& app, std::ostream& out) {
+  auto options = std::make_shared<PlatformsOptions>();
+  CLI::App* cmd = app.add_subcommand("platforms", "List the deployment targets, or show one");
+  cmd->add_option("--show", options->show,
+                  "Print the YAML that describes a platform, to copy and change")
+      ->check(not_empty);
+  cmd->add_flag("--json", options->json, "Print JSON");
+  cmd->footer(
+      "Example:\n"
+      "  sparsebit platforms --show snpe > my.yaml    # change it, then: quantize --platform "
+      "my.yaml");
+  cmd->callback([options, &out] {
+    if (!options->show.empty()) {
+      out << platforms::find_platform(options->show)->text;
+    } else {
+      out << (options->json ? as_json() : as_text());
+    }
+  });
+}
+
+}  // namespace sparsebit::cli

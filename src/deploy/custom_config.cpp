@@ -1,0 +1,192 @@
+#include "sparsebit/deploy/prepare.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/near_match.h"
+#include "sparsebit/fx/ops/value_text.h"
+
+#include <algorithm>
+
+namespace sparsebit::deploy {
+namespace {
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+using Names = std::map<std::string, std::string, std::less<>>;
+
+/// MQBench's observers; its MSEObserver looks at single batches.
+const Names& observer_names() {
+  static const Names names = {{"MinMaxObserver", "minmax"},
+                              {"EMAMinMaxObserver", "moving_average"},
+                              {"MinMaxFloorObserver", "min_max_floor"},
+                              {"PoTModeObserver", "pot_mode"},
+                              {"EMAQuantileObserver", "ema_quantile"},
+                              {"ClipStdObserver", "clip_std"},
+                              {"LSQObserver", "lsq"},
+                              {"MSEObserver", "batch_mse"},
+                              {"EMAMSEObserver", "ema_mse"}};
+  return names;
+}
+
+const Names& quantizer_names() {
+  static const Names names = {
+      {"FixedFakeQuantize", "uniform"}, {"LearnableFakeQuantize", "lsq"},
+      {"NNIEFakeQuantize", "nnie"},     {"DoReFaFakeQuantize", "dorefa"},
+      {"DSQFakeQuantize", "dsq"},       {"PACTFakeQuantize", "pact"},
+      {"TqtFakeQuantize", "tqt"},       {"AdaRoundFakeQuantize", "adaround"}};
+  return names;
+}
+
+/// Arguments of observers and fake quantizers, and the keys of a qconfig they are.
+const Names& argument_keys() {
+  static const Names names = {{"p", "OBSERVER.P"},
+                              {"ema_ratio", "OBSERVER.MOVING_AVERAGE.EMA_RATIO"},
+                              {"threshold", "OBSERVER.EMA_QUANTILE.THRESHOLD"},
+                              {"bins", "OBSERVER.EMA_QUANTILE.BINS"},
+                              {"std_scale", "OBSERVER.CLIP_STD.STD_SCALE"}};
+  return names;
+}
+
+[[noreturn]] void fail_unknown(const Yaml& value, const std::string& key,
+                               const std::vector<std::string>& known) {
+  throw Error(ErrorKind::InvalidArgument,
+              c10::str(value.where(), ": there is no key '", key, "'", did_you_mean(key, known)));
+}
+
+/// A name of MQBench's, or one of ours.
+std::string translated(const Yaml& value, const Names& names) {
+  const auto it = names.find(value.to_text());
+  return it == names.end() ? value.to_text() : it->second;
+}
+
+void read_arguments(const Yaml& map, Settings& into) {
+  for (const auto& [name, value] : map.entries()) {
+    const auto it = argument_keys().find(name);
+    std::vector<std::string> known;
+    for (const auto& [argument, key] : argument_keys()) known.push_back(argument);
+    if (it == argument_keys().end()) fail_unknown(value, name, known);
+    into.emplace_back(it->second, value.to_text());
+  }
+}
+
+/// {bit, symmetry, per_channel, pot_scale, symmetric_range} and arguments of the observer.
+void read_scheme(const Yaml& map, Settings& into) {
+  bool symmetric = true, per_channel = false;
+  for (const auto& [name, value] : map.entries()) {
+    if (name == "bit") {
+      into.emplace_back("QUANTIZER.BIT", value.to_text());
+    } else if (name == "symmetry") {
+      symmetric = value.to_bool();
+    } else if (name == "per_channel") {
+      per_channel = value.to_bool();
+    } else if (name == "pot_scale") {
+      into.emplace_back("QUANTIZER.POT_SCALE", value.to_text());
+    } else if (name == "symmetric_range") {
+      into.emplace_back("QUANTIZER.RESTRICTED", value.to_text());
+    } else if (const auto it = argument_keys().find(name); it != argument_keys().end()) {
+      into.emplace_back(it->second, value.to_text());
+    } else {
+      fail_unknown(value, name, {"bit", "symmetry", "per_channel", "pot_scale", "symmetric_range"});
+    }
+  }
+  into.emplace_back("QSCHEME", std::string(per_channel ? "per-channel-" : "per-tensor-") +
+                                   (symmetric ? "symmetric" : "affine"));
+}
+
+void read_quantizer_arguments(const Yaml& map, Settings& into) {
+  for (const auto& [name, value] : map.entries()) {
+    if (name != "alpha") fail_unknown(value, name, {"alpha"});
+    const bool is_dsq = std::any_of(into.begin(), into.end(), [](const auto& setting) {
+      return setting == std::pair<std::string, std::string>("QUANTIZER.TYPE", "dsq");
+    });
+    into.emplace_back(is_dsq ? "QUANTIZER.DSQ.ALPHA" : "QUANTIZER.PACT.ALPHA_VALUE",
+                      value.to_text());
+  }
+}
+
+void read_qconfig(const Yaml& map, CustomConfig& config) {
+  for (const auto& [key, value] : map.entries()) {
+    const bool is_weight = key.starts_with("w_");
+    const std::string name = key.size() > 2 ? key.substr(2) : "";
+    Settings& into = is_weight ? config.weights : config.activations;
+    const bool has_side = is_weight || key.starts_with("a_");
+    if (has_side && name == "observer") {
+      into.emplace_back("OBSERVER.TYPE", translated(value, observer_names()));
+    } else if (has_side && name == "fakequantize") {
+      into.emplace_back("QUANTIZER.TYPE", translated(value, quantizer_names()));
+    } else if (has_side && name == "qscheme") {
+      read_scheme(value, into);
+    } else if (has_side && name == "observer_extra_args") {
+      read_arguments(value, into);
+    } else if (has_side && name == "fakeq_params") {
+      read_quantizer_arguments(value, into);
+    } else {
+      fail_unknown(
+          value, key,
+          {"w_observer", "a_observer", "w_fakequantize", "a_fakequantize", "w_qscheme", "a_qscheme",
+           "w_fakeq_params", "a_fakeq_params", "w_observer_extra_args", "a_observer_extra_args"});
+    }
+  }
+}
+
+void read_selection(const Yaml& map, CustomConfig& config) {
+  quant::OperatorSelection& into = config.selection;
+  const auto add = [](std::vector<std::string>& names, const Yaml& value) {
+    const std::vector<std::string> more = value.to_texts();
+    names.insert(names.end(), more.begin(), more.end());
+  };
+  for (const auto& [key, value] : map.entries()) {
+    if (key == "additional_function_type" || key == "additional_module_type") {
+      add(into.additional_operators, value);
+    } else if (key == "additional_node_name") {
+      add(into.additional_nodes, value);
+    } else if (key == "exclude_module_name") {
+      add(into.excluded_modules, value);
+    } else if (key == "exclude_function_type") {
+      add(into.excluded_operators, value);
+    } else if (key == "exclude_node_name") {
+      add(into.excluded_nodes, value);
+    } else if (key == "academic_mode") {
+      config.academic_mode = value.to_bool();
+    } else {
+      fail_unknown(
+          value, key,
+          {"additional_function_type", "additional_module_type", "additional_node_name",
+           "exclude_module_name", "exclude_function_type", "exclude_node_name", "academic_mode"});
+    }
+  }
+}
+
+}  // namespace
+
+CustomConfig parse_custom_config(const Yaml& document) {
+  CustomConfig config;
+  for (const auto& [key, value] : document.entries()) {
+    if (key == "extra_qconfig_dict") {
+      read_qconfig(value, config);
+    } else if (key == "extra_quantizer_dict") {
+      read_selection(value, config);
+    } else if (key == "extra_fuse_dict") {
+      for (const auto& [name, list] : value.entries()) {
+        if (name != "additional_fusion_pattern")
+          fail_unknown(list, name, {"additional_fusion_pattern"});
+        config.extra_passes = list.to_texts();
+      }
+    } else if (key == "preserve_attr") {
+      for (const auto& [module, names] : value.entries())
+        config.trace.preserve[module] = names.to_texts();
+    } else if (key == "leaf_module") {
+      config.leaf_modules = value.to_texts();
+    } else if (key == "concrete_args") {
+      for (const auto& [name, argument] : value.entries())
+        config.trace.concrete_args[name] =
+            argument.is_null() ? fx::Value(fx::None())
+                               : fx::ValueReader(argument.to_text(), argument.where()).read_value();
+    } else {
+      fail_unknown(value, key,
+                   {"extra_qconfig_dict", "extra_quantizer_dict", "extra_fuse_dict",
+                    "preserve_attr", "concrete_args", "leaf_module"});
+    }
+  }
+  return config;
+}
+
+}  // namespace sparsebit::deploy

@@ -1,0 +1,96 @@
+#include "sparsebit/deploy/prepare.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/passes/runner.h"
+
+#include <algorithm>
+#include <set>
+
+namespace sparsebit::deploy {
+namespace {
+
+using platforms::Platform;
+using platforms::PlatformPtr;
+
+/// Stops at modules of some types as well.
+class LeafTracer : public fx::Tracer {
+ public:
+  explicit LeafTracer(const std::vector<std::string>& types) : types_(types.begin(), types.end()) {}
+
+  bool is_leaf_module(const fx::Module& module, const std::string& path) override {
+    return types_.contains(module.type()) || Tracer::is_leaf_module(module, path);
+  }
+
+ private:
+  std::set<std::string> types_;
+};
+
+PlatformPtr academic(const Platform& platform) {
+  auto changed = std::make_shared<Platform>(platform);
+  changed->placement.transparent.clear();
+  std::erase_if(changed->placement.unsigned_after,
+                [](const std::string& op) { return op != "relu"; });
+  return changed;
+}
+
+/// Each module once, also where several calls share it.
+void replace_modules(fx::GraphModule& graph, const CustomConfig& custom) {
+  std::map<const fx::Module*, fx::ModulePtr> made;
+  std::set<std::string> used;
+  for (const fx::Node& node : graph.graph().nodes()) {
+    if (node.op() != fx::Opcode::CallModule) continue;
+    const fx::ModulePtr module = graph.find_module(node.target());
+    const auto mapping = custom.module_mapping.find(module->type());
+    if (mapping == custom.module_mapping.end()) continue;
+    used.insert(mapping->first);
+    const auto [it, is_new] = made.emplace(module.get(), nullptr);
+    if (is_new) {
+      it->second = mapping->second(*module);
+      made.emplace(it->second.get(), it->second);
+    }
+    graph.set_module(node.target(), it->second);
+  }
+  for (const auto& [type, make] : custom.module_mapping) {
+    SPARSEBIT_CHECK(used.contains(type), InvalidArgument, "module_mapping: no module of type '",
+                    type, "' is called in the model");
+  }
+}
+
+}  // namespace
+
+quant::QConfig customized(quant::QConfig config, const CustomConfig& custom) {
+  if (custom.academic_mode) {
+    config.platform = academic(*config.platform);
+    config.schedule.fuse_bn = false;
+    if (auto& range = config.weight.quantizer.range) range->low = -range->high;
+  }
+  for (const auto& [key, value] : custom.weights) config.set(quant::Target::Weight, key, value);
+  for (const auto& [key, value] : custom.activations)
+    config.set(quant::Target::Feature, key, value);
+  quant::check_qconfig(config);
+  config.selection = custom.selection;
+  return config;
+}
+
+quant::QuantModel prepare_by_platform(fx::Module& model, const std::string& platform,
+                                      const CustomConfig& custom,
+                                      const std::vector<fx::Value>& example) {
+  const quant::QConfig config =
+      customized(quant::default_qconfig(platforms::find_platform(platform)), custom);
+  std::shared_ptr<fx::GraphModule> graph;
+  if (const auto* given = dynamic_cast<const fx::GraphModule*>(&model)) {
+    graph = given->clone_graph_module();
+  } else {
+    graph = LeafTracer(custom.leaf_modules).trace(model, custom.trace)->clone_graph_module();
+  }
+  if (!custom.module_mapping.empty()) replace_modules(*graph, custom);
+  graph->eval();
+  if (!custom.extra_passes.empty()) passes::run_selected(*graph, custom.extra_passes);
+  if (!custom.fusions.empty())
+    passes::run_passes(*graph, {.stages = {passes::Stage::Simplify, passes::Stage::Fuse},
+                                .switches = {},
+                                .extra = custom.fusions});
+  return quant::QuantModel(*graph, config, example);
+}
+
+}  // namespace sparsebit::deploy

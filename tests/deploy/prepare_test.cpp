@@ -1,0 +1,213 @@
+#include "sparsebit/deploy/prepare.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/nn/containers.h"
+#include "sparsebit/nn/functional.h"
+#include "sparsebit/nn/layers.h"
+#include "sparsebit/quant/quantizer_states.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace sparsebit::deploy::prepare_test {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using testing::ThrowsMessage;
+using testing::UnorderedElementsAre;
+
+std::set<std::string> values(const quant::QuantModel& model) {
+  std::set<std::string> names;
+  for (const quant::QuantPoint& point : model.points()) names.insert(point.value);
+  return names;
+}
+
+/// One layer of every kind that the ancestor left half in float, in a form it did not know.
+class Mixed : public nn::Module {
+ public:
+  Mixed() : Module("Mixed", "x") {
+    add_module("conv1d", nn::Conv1d(4, 4, 1));
+    add_parameter("weight", at::randn({4, 4, 1}));
+    add_parameter("table", at::randn({8, 8}));
+  }
+  nn::Value forward(const nn::Args& in) override {
+    const nn::Value a = call("conv1d", in["x"]);
+    const nn::Value b = fx::call_function("torch.nn.functional.conv1d", {a, parameter("weight")});
+    const nn::Value c = fx::call_function("torch.nn.functional.linear", {b, parameter("table")});
+    const nn::Value d = fx::call_function("torch.add", {c, a});
+    return fx::call_function("operator.matmul", {d, nn::transpose(c, -2, -1)});
+  }
+};
+
+TEST(PrepareByPlatform, WeightsAndActivationsInEveryForm) {
+  Mixed model;
+  const quant::QuantModel prepared =
+      prepare_by_platform(model, "tensorrt", {}, {at::randn({1, 4, 8})});
+  for (const char* layer : {"conv1d", "conv1d_1", "linear"}) {
+    EXPECT_TRUE(prepared.layer(layer).has_weight_quantizer()) << layer;
+    EXPECT_EQ(prepared.layer(layer).input_quantizers().size(), 1u) << layer;
+  }
+  EXPECT_EQ(prepared.layer("add").input_quantizers().size(), 2u);
+  EXPECT_EQ(prepared.layer("matmul").input_quantizers().size(), 2u);
+}
+
+class Head : public nn::Module {
+ public:
+  Head() : Module("Head", "x") { add_module("conv", nn::Conv2d(4, 4, 1)); }
+  nn::Value forward(const nn::Args& in) override { return call("conv", in["x"]); }
+};
+
+/// conv -> head.conv -> sigmoid, and the first layer once more
+class Nested : public nn::Module {
+ public:
+  Nested() : Module("Nested", "x") {
+    add_module("conv", nn::Conv2d(4, 4, 1));
+    add_module("head", std::make_shared<Head>());
+    add_module("gate", nn::Sigmoid());
+  }
+  nn::Value forward(const nn::Args& in) override {
+    return call("conv", call("gate", call("head", call("conv", in["x"]))));
+  }
+};
+
+quant::QuantModel nested(const CustomConfig& custom = {}) {
+  Nested model;
+  return prepare_by_platform(model, "qdq", custom, {at::randn({1, 4, 4, 4})});
+}
+
+/// The whole dotted name counts, for the weight as well as for the input.
+TEST(PrepareByPlatform, ExcludedModulesAreNamedByTheirPath) {
+  const auto all = values(nested());
+  EXPECT_THAT(all, Contains("head.conv.weight"));
+  const auto without = values(nested({.selection = {.excluded_modules = {"head.conv"}}}));
+  EXPECT_THAT(without, Not(Contains("head.conv.weight")));
+  EXPECT_THAT(without, Contains("conv.weight"));
+  EXPECT_THAT(without, Not(Contains("conv")));  // read by the excluded layer alone
+  const auto first = values(nested({.selection = {.excluded_modules = {"conv"}}}));
+  EXPECT_THAT(first, Contains("head.conv.weight"));
+  EXPECT_THAT(first, Not(Contains("conv.weight")));
+}
+
+TEST(PrepareByPlatform, NodesAndOperatorsCanBeAddedAndExcluded) {
+  EXPECT_THAT(values(nested()), Not(Contains("head_conv")));
+  EXPECT_THAT(values(nested({.selection = {.additional_operators = {"torch.nn.Sigmoid"}}})),
+              Contains("head_conv"));
+  EXPECT_THAT(values(nested({.selection = {.additional_nodes = {"gate"}}})), Contains("head_conv"));
+  EXPECT_THAT(values(nested({.selection = {.excluded_operators = {"torch.nn.functional.conv2d"}}})),
+              UnorderedElementsAre());
+  EXPECT_THAT(values(nested({.selection = {.excluded_nodes = {"conv_1"}}})), Not(Contains("gate")));
+  EXPECT_THAT(
+      values(nested({.selection = {.additional_nodes = {"conv_1"}, .excluded_nodes = {"conv_1"}}})),
+      Contains("gate"));
+}
+
+TEST(PrepareByPlatform, SharedModulesStayShared) {
+  const quant::QuantModel model = nested();
+  int quantizers = 0;
+  for (const quant::QuantPoint& point : model.points()) {
+    if (point.value != "conv.weight") continue;
+    ++quantizers;
+    EXPECT_EQ(point.consumers.size(), 2u);
+  }
+  EXPECT_EQ(quantizers, 1);
+}
+
+/// x -> 2 x, a module of the user's.
+class Doubled : public nn::Module {
+ public:
+  Doubled() : Module("Doubled", "x") {}
+  nn::Value forward(const nn::Args& in) override { return in["x"] * 2.0; }
+};
+
+TEST(PrepareByPlatform, ModulesAreMapped) {
+  int made = 0;
+  CustomConfig custom;
+  custom.module_mapping["torch.nn.Sigmoid"] = [&](const fx::Module&) {
+    ++made;
+    return std::make_shared<Doubled>();
+  };
+  custom.selection.additional_operators = {"Doubled"};
+  quant::QuantModel model = nested(custom);
+  EXPECT_EQ(made, 1);
+  EXPECT_EQ(model.module().find("gate")->type(), "Doubled");
+  EXPECT_THAT(values(model), Contains("head_conv"));
+  custom.module_mapping["torch.nn.Tanh"] = custom.module_mapping["torch.nn.Sigmoid"];
+  EXPECT_THAT([&] { nested(custom); },
+              ThrowsMessage<Error>(HasSubstr("no module of type 'torch.nn.Tanh' is called")));
+}
+
+TEST(PrepareByPlatform, TracingOptions) {
+  CustomConfig custom;
+  custom.leaf_modules = {"Head"};
+  const quant::QuantModel model = nested(custom);
+  EXPECT_TRUE(model.module().graph().find("head"));
+  Nested with_note;
+  with_note.set_attribute("note", fx::Value("kept"));
+  custom = {};
+  custom.trace.preserve[""] = {"note"};
+  const quant::QuantModel kept = prepare_by_platform(with_note, "qdq", custom);
+  ASSERT_TRUE(kept.module().find_attribute("note"));
+  EXPECT_EQ(kept.module().find_attribute("note")->string(), "kept");
+}
+
+TEST(PrepareByPlatform, StateHelpers) {
+  quant::QuantModel model = nested();
+  const at::Tensor x = at::randn({2, 4, 4, 4});
+  const at::Tensor expected = model.forward({x}).tensor();
+  enable_calibration(model, quant::QuantizerKind::Weights);
+  enable_quantization(model, quant::QuantizerKind::Weights);
+  EXPECT_FALSE(at::equal(model.forward({x}).tensor(), expected));
+  EXPECT_THROW(model.set_quant({.weights = false, .features = true}), Error);
+  enable_calibration(model, quant::QuantizerKind::Activations);
+  EXPECT_TRUE(at::allclose(model.forward({x}).tensor(), expected, 1e-5, 1e-5));
+  enable_quantization(model);
+  EXPECT_FALSE(at::equal(model.forward({x}).tensor(), expected));
+  disable_all(model);
+  EXPECT_TRUE(at::equal(model.forward({x}).tensor(), expected));
+}
+
+TEST(CustomConfig, ReadsTheAncestorsNames) {
+  const CustomConfig config = parse_custom_config(parse_yaml(R"(
+extra_qconfig_dict:
+  w_observer: MSEObserver
+  a_observer: EMAMSEObserver
+  w_fakequantize: AdaRoundFakeQuantize
+  w_qscheme: {bit: 4, symmetry: false, per_channel: true, pot_scale: false, p: 2.4}
+  a_qscheme: {bit: 8, symmetry: true, per_channel: false}
+extra_quantizer_dict:
+  additional_module_type: [torch.nn.Sigmoid]
+  exclude_module_name: [head.conv]
+)",
+                                                             "custom"));
+  Nested model;
+  const quant::QuantModel prepared = prepare_by_platform(model, "academic", config);
+  const quant::Quantizer& weight = prepared.layer("conv").weight_quantizer();
+  EXPECT_EQ(weight.config().observer.type, "batch_mse");
+  EXPECT_EQ(weight.config().quantizer.type, "adaround");
+  EXPECT_EQ(to_string(weight.spec().scheme), "per-channel-affine");
+  EXPECT_THAT(values(prepared), Not(Contains("head.conv.weight")));
+}
+
+TEST(CustomConfig, ErrorsNameTheLine) {
+  const auto error_of = [](const char* text) {
+    return [=] { parse_custom_config(parse_yaml(text, "c.yaml")); };
+  };
+  EXPECT_THAT(error_of("extra_qconfig_dic: {}"),
+              ThrowsMessage<Error>(HasSubstr("c.yaml:1: extra_qconfig_dic: there is no key "
+                                             "'extra_qconfig_dic'; did you mean")));
+  EXPECT_THAT(error_of("extra_qconfig_dict:\n  w_observr: MinMaxObserver"),
+              ThrowsMessage<Error>(HasSubstr("c.yaml:2")));
+  Nested model;
+  const CustomConfig four_bits = parse_custom_config(
+      parse_yaml("extra_qconfig_dict: {w_qscheme: {bit: 4, per_channel: true}}", "c.yaml"));
+  EXPECT_THAT([&] { prepare_by_platform(model, "tensorrt", four_bits); },
+              ThrowsMessage<Error>(HasSubstr("BACKEND tensorrt runs 8 bits, not 4")));
+}
+
+}  // namespace
+}  // namespace sparsebit::deploy::prepare_test
