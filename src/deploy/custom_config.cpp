@@ -37,7 +37,7 @@ const Names& quantizer_names() {
 
 /// Arguments of observers and fake quantizers, and the keys of a qconfig they are.
 const Names& argument_keys() {
-  static const Names names = {{"p", "OBSERVER.P"},
+  static const Names names = {{"p", "OBSERVER.BATCH_MSE.P"},
                               {"ema_ratio", "OBSERVER.MOVING_AVERAGE.EMA_RATIO"},
                               {"threshold", "OBSERVER.EMA_QUANTILE.THRESHOLD"},
                               {"bins", "OBSERVER.EMA_QUANTILE.BINS"},

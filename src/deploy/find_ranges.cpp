@@ -40,15 +40,16 @@ class RangeFinder {
     const quant::QuantSpec& spec = point.quantizer->spec();
     const bool squeezes = point.is_feature() && point.quantizer->squeezes_by();
     SPARSEBIT_CHECK(!squeezes, Unsupported, "dorefa of features is no range, ", point.place());
-    const quant::QParams found = point.quantizer->final_qparams();
+    const quant::QParams found = point.quantizer->covering_qparams();
     TensorRange range{.tensor = name->second,
                       .kind = kind_of(point),
                       .scale = found.scale.to(at::kFloat),
                       .zero_point = found.zero_point,
-                      .qmin = spec.qmin(),
+                      .qmin = point.quantizer->has_uniform_steps() ? spec.qmin() : -spec.qmax(),
                       .qmax = spec.qmax(),
                       .bits = spec.bits,
-                      .channel_axis = spec.channel_axis};
+                      .channel_axis = spec.channel_axis,
+                      .uniform = point.quantizer->has_uniform_steps()};
     if (range.kind != TensorKind::Activation) follow_transpose(range);
     range.layer = layer_of(range);
     const bool known = std::any_of(ranges_.begin(), ranges_.end(), [&](const TensorRange& other) {

@@ -17,6 +17,7 @@ bool are_powers_of_two(const at::Tensor& scale) {
 /// The rule that a range breaks; empty when it breaks none.
 std::string broken_rule(const TensorRange& range, const FormatLimits& limits) {
   const bool is_weight = range.kind == TensorKind::Weight;
+  if (!range.uniform && !limits.logarithmic) return "it has steps of one size, not logarithms";
   if (range.scale.dim() > 1) return "it has no scales per group of inputs";
   if (range.is_per_channel() && !(limits.channels && is_weight))
     return is_weight ? "it has one scale for a weight, not one per channel"

@@ -14,6 +14,7 @@ struct FormatLimits {
   bool channels = false;       ///< scales per channel, of weights
   bool zero_points = false;    ///< or unsigned integers
   bool powers_of_two = false;  ///< no other scales
+  bool logarithmic = false;    ///< only ranges count, whatever the steps
   int least_bits = 8, most_bits = 8;
 };
 

@@ -14,7 +14,11 @@ at::Tensor rounded_by(const quant::Quantizer& quantizer, const at::Tensor& weigh
 
 at::Tensor clipped(quant::Quantizer& quantizer, const at::Tensor& weight) {
   const quant::QuantSpec& spec = quantizer.spec();
-  const quant::QParams found = quantizer.final_qparams();
+  const quant::QParams found = quantizer.covering_qparams();
+  if (!quantizer.has_uniform_steps()) {  // the tool rounds in its own way
+    const at::Tensor largest = found.scale * static_cast<double>(spec.qmax());
+    return at::minimum(at::maximum(weight.detach(), -largest), largest);
+  }
   const at::Tensor scale = quant::spread_over(found.scale, weight, spec);
   const at::Tensor zero = quant::spread_over(found.zero_point, weight, spec);
   const auto value_of = [&](const auto& q) { return (q - zero) * scale; };

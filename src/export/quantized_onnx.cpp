@@ -45,14 +45,21 @@ void check_calibrated(const quant::QuantModel& model) {
     if (point.quantizer->is_off_for_good()) continue;
     SPARSEBIT_CHECK(point.quantizer->is_calibrated(), InvalidArgument,
                     "it is not calibrated, so it cannot be written, ", point.place());
-    SPARSEBIT_CHECK(point.quantizer->has_uniform_steps(), Unsupported, "the numbers of ",
-                    point.quantizer->config().quantizer.type,
+  }
+}
+
+/// QuantizeLinear has steps of one size.
+static void check_uniform(const quant::QuantModel& model) {
+  for (const quant::QuantPoint& point : model.points()) {
+    SPARSEBIT_CHECK(point.quantizer->is_off_for_good() || point.quantizer->has_uniform_steps(),
+                    Unsupported, "the numbers of ", point.quantizer->config().quantizer.type,
                     " are not in steps of one size, which QuantizeLinear has, ", point.place());
   }
 }
 
 onnx::ModelProto to_onnx(const quant::QuantModel& model, OnnxExportOptions options) {
   check_calibrated(model);
+  check_uniform(model);
   open_batches(model, options);
   options.quantized.platform = model.config().platform;
   options.metadata["sparsebit.backend"] = model.platform().name;

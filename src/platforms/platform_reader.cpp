@@ -159,6 +159,7 @@ TensorLimits read_limits(const Yaml& map) {
                   {"schemes", names(limits.schemes)},
                   {"groups", flag(limits.groups)},
                   {"power_of_two", flag(limits.power_of_two)},
+                  {"signed_integers", flag(limits.signed_integers)},
                   {"full_range", flag(limits.full_range)},
                   {"unsupported_quantizers", names(limits.unsupported_quantizers)}});
   return limits;

@@ -21,7 +21,7 @@ IntegerTensor describe(const QuantPoint& point, const std::string& part) {
   const quant::QuantSpec& spec = point.quantizer->spec();
   IntegerTensor tensor{point.value, part, point.quantizer->summary(), spec.bits, 0, 0};
   if (!point.quantizer->is_calibrated()) return tensor;
-  const auto [scale, zero] = point.quantizer->final_qparams();
+  const auto [scale, zero] = point.quantizer->covering_qparams();
   const auto bound = [&](int64_t q) { return (static_cast<double>(q) - zero) * scale; };
   tensor.low = bound(spec.qmin()).min().item<double>();
   tensor.high = bound(spec.qmax()).max().item<double>();

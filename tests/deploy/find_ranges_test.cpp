@@ -7,7 +7,6 @@
 #include "sparsebit/frontends/onnx.h"
 #include "sparsebit/nn/functional.h"
 #include "sparsebit/nn/layers.h"
-#include "sparsebit/quant/spec/default_config.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -88,9 +87,8 @@ TEST(FindRanges, OutputThatIsQuantizedForNobodyHasARange) {
   };
   Last net;
   nn::reset_parameters(net, 1);
-  const QuantModel model = calibrated(
-      net,
-      quant::parse_qconfig(parse_yaml(quant::default_config(quant::Backend::OnnxRuntime), "")));
+  const QuantModel model =
+      calibrated(net, quant::default_qconfig(platforms::find_platform("onnxruntime")));
   EXPECT_THAT(outline(DeployModel(model)),
               ElementsAre("activation x of ''", "activation conv of 'conv'",
                           "weight conv.weight of 'conv'", "bias conv.bias of 'conv'"));

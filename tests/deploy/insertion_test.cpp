@@ -229,8 +229,7 @@ TEST(Insertion, AcademicKeepsEndsAtEightBits) {
 /// Schemes of the table of backends.
 TEST(Insertion, SchemesOfPlatforms) {
   struct Expected {
-    const char* platform;
-    const char *weight, *activation;
+    const char *platform, *weight, *activation;
     int64_t w_low, w_high, a_low, a_high;
   };
   const std::vector<Expected> table = {
@@ -244,11 +243,14 @@ TEST(Insertion, SchemesOfPlatforms) {
       {"vitis", "per-tensor-symmetric", "per-tensor-symmetric", -128, 127, -128, 127},
       {"qnn", "per-tensor-affine", "per-tensor-affine", 0, 255, 0, 255},
       {"tengine_u8", "per-tensor-affine", "per-tensor-affine", 0, 255, 0, 255},
-      {"openvino", "per-channel-symmetric", "per-tensor-symmetric", -64, 63, -128, 127}};
+      {"openvino", "per-channel-symmetric", "per-tensor-symmetric", -64, 63, -128, 127},
+      {"ncnn", "per-channel-symmetric", "per-tensor-symmetric", -127, 127, -127, 127}};
   for (const Expected& row : table) {
     SCOPED_TRACE(row.platform);
-    const quant::QuantModel model = prepared<Yolo>(row.platform);
-    const quant::QuantSpec& weight = model.layer("conv2").weight_quantizer().spec();
+    const quant::QuantModel model = prepared<Res>(row.platform);
+    const bool has_linear = row.platform != std::string("qnn");
+    const quant::QuantSpec& weight =
+        model.layer(has_linear ? "fc" : "c2").weight_quantizer().spec();
     EXPECT_EQ(to_string(weight.scheme), row.weight);
     EXPECT_EQ(weight.qmin(), row.w_low);
     EXPECT_EQ(weight.qmax(), row.w_high);

@@ -6,7 +6,6 @@
 
 #include "sparsebit/core/yaml.h"
 #include "sparsebit/io/onnx_file.h"
-#include "sparsebit/quant/spec/default_config.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -134,8 +133,8 @@ TEST(OnnxFiles, PairsOf16BitsHaveTheOpsetThatHasThem) {
 }
 
 TEST(OnnxFiles, OperatorsAreIntegerOnes) {
-  const QuantModel model = calibrated_net(quant::parse_qconfig(
-      parse_yaml(quant::default_config(quant::Backend::OnnxRuntime), "default")));
+  const QuantModel model =
+      calibrated_net(quant::default_qconfig(platforms::find_platform("onnxruntime")));
   const DeployFile file = write_onnx_qoperator(DeployModel(model, "net")).front();
   EXPECT_EQ(file.name, "net_qoperator.onnx");
   auto operators = read_onnx_numbers(file.content).operators;

@@ -56,9 +56,9 @@ TEST(PrepareByPlatform, WeightsAndActivationsInEveryForm) {
   EXPECT_EQ(prepared.layer("matmul").input_quantizers().size(), 2u);
 }
 
-class Head : public nn::Module {
+class Head : public nn::Cloneable<Head> {
  public:
-  Head() : Module("Head", "x") { add_module("conv", nn::Conv2d(4, 4, 1)); }
+  Head() : Cloneable("Head", "x") { add_module("conv", nn::Conv2d(4, 4, 1)); }
   nn::Value forward(const nn::Args& in) override { return call("conv", in["x"]); }
 };
 
@@ -118,9 +118,9 @@ TEST(PrepareByPlatform, SharedModulesStayShared) {
 }
 
 /// x -> 2 x, a module of the user's.
-class Doubled : public nn::Module {
+class Doubled : public nn::Cloneable<Doubled> {
  public:
-  Doubled() : Module("Doubled", "x") {}
+  Doubled() : Cloneable("Doubled", "x") {}
   nn::Value forward(const nn::Args& in) override { return in["x"] * 2.0; }
 };
 

@@ -24,6 +24,7 @@ struct TensorRange {
   int64_t qmin = 0, qmax = 0;  ///< the integers, both inclusive
   int bits = 8;
   int64_t channel_axis = 0;  ///< in the file
+  bool uniform = true;       ///< false: only the range is known, steps are not of one size
   bool inherited = false;    ///< from what a Flatten, Reshape or Resize makes of it
 
   bool is_per_channel() const { return scale.dim() > 0; }

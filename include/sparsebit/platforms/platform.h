@@ -76,6 +76,7 @@ struct TensorLimits {
   std::vector<std::string> schemes = {};  ///< the usual one first; empty: any
   bool groups = true;                     ///< scales per group of inputs
   bool power_of_two = false;              ///< scales have to be powers of two
+  bool signed_integers = false;           ///< there are no unsigned ones
   bool full_range = false;  ///< all integers of the bits are used, so that the type itself clips
   std::vector<std::string> unsupported_quantizers = {};  ///< QUANTIZER.TYPE it has no integers for
 

@@ -27,7 +27,7 @@ bool is_resize(const onnx::NodeProto& node) {
 
 std::vector<DeployFile> write_nnie(const DeployModel& model) {
   std::map<std::string, double> largest;
-  for (const TensorRange& range : ranges_within(model, {.format = "nnie"}))
+  for (const TensorRange& range : ranges_within(model, {.format = "nnie", .logarithmic = true}))
     largest[range.tensor] = range.largest().item<double>();
   Json nodes = Json::object();
   int resized = 0;

@@ -186,6 +186,8 @@ void check_limits(const TensorConfig& config, const platforms::TensorLimits& lim
         [&] { return name + " cannot compute what " + config.quantizer.type + " simulates"; });
   const auto& range = config.quantizer.range;
   const int64_t steps = (int64_t{1} << config.quantizer.bits) - 1;
+  check(!limits.signed_integers || !range || range->low < 0, "QUANTIZER.RANGE",
+        [&] { return name + " has signed integers"; });
   check(!limits.full_range || !range || range->high - range->low == steps, "QUANTIZER.RANGE",
         [&] { return c10::str(name, " uses all integers of ", config.quantizer.bits, " bits"); });
   check(contains(limits.schemes, to_string(*config.scheme)), "QSCHEME",

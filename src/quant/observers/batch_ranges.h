@@ -2,6 +2,8 @@
 
 #include "sparsebit/quant/observers/observer.h"
 
+#include <utility>
+
 // Ranges of single batches, and what they become together.
 
 namespace sparsebit::quant {

@@ -25,6 +25,10 @@ class Nnie : public CloneableQuantizer<Nnie> {
   }
 
   bool has_uniform_steps() const override { return false; }
+  QParams covering_qparams() const override {
+    const at::Tensor scale = find_tensor("data_max")->detach() / kMost;
+    return {scale, at::zeros_like(scale)};
+  }
 
  private:
   QParams find_qparams() override {

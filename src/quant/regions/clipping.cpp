@@ -22,6 +22,7 @@ std::optional<ClipBounds> clip_bounds_of(const fx::OperatorCall& call) {
 }
 
 bool rounding_clips(const ClipBounds& bounds, const Quantizer& quantizer) {
+  if (!quantizer.has_uniform_steps()) return false;
   const QParams found = quantizer.final_qparams();
   if (found.scale.dim() > 0 || quantizer.squeezes_by()) return false;
   const double scale = found.scale.item<double>(), zero = found.zero_point.item<double>();

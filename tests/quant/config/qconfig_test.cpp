@@ -157,13 +157,13 @@ TEST(QConfig, WhatDoesNotGoTogether) {
   EXPECT_EQ(error(affine, "", "EMA_QUANTILE: {BINS: 1}"),
             "q.yaml:3: A.OBSERVER.EMA_QUANTILE.BINS: expected 2 to 1000000 bins, found 1");
   EXPECT_EQ(error(affine, ", RANGE: [0, 200]", "", "onnxruntime"),
-            "q.yaml:3: A.QUANTIZER.RANGE: BACKEND onnxruntime uses all 256 integers of features");
+            "q.yaml:3: A.QUANTIZER.RANGE: BACKEND onnxruntime uses all integers of 8 bits");
   EXPECT_EQ(error(symmetric, ", TYPE: nnie", "", "onnxruntime"),
-            "q.yaml:3: A.QUANTIZER.TYPE: nnie has no steps of one size, which BACKEND onnxruntime "
-            "needs");
+            "q.yaml:3: A.QUANTIZER.TYPE: BACKEND onnxruntime cannot compute what nnie simulates");
   EXPECT_EQ(error(symmetric, ", TYPE: tqt", "", "tensorrt"),
-            "q.yaml:3: A.QUANTIZER.TYPE: tqt rounds features as a DPU does, and BACKEND tensorrt "
-            "does not");
+            "q.yaml:3: A.QUANTIZER.TYPE: BACKEND tensorrt cannot compute what tqt simulates");
+  EXPECT_EQ(error(symmetric, ", RANGE: [0, 255]", "", "tensorrt"),
+            "q.yaml:3: A.QUANTIZER.RANGE: BACKEND tensorrt has signed integers");
   EXPECT_EQ(error(symmetric, ", RANGE: [0, 255]", "", "onnxruntime"), "");
   EXPECT_EQ(error_of("W: {QSCHEME: per-tensor-symmetric, QUANTIZER: {BIT: 8, RANGE: [0, 255]}}\n"
                      "A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}\n"),
@@ -178,7 +178,7 @@ struct WrongConfig {
 /// Each line is put in the place of one of the small config that begins alike.
 TEST(QConfig, ErrorsNameLineKeyAndWhatWouldBeRight) {
   const std::vector<WrongConfig> cases = {
-      {"BACKEND: tensorflow", "q.yaml:2: BACKEND: unknown platform 'tensorflow'; 17 are known"},
+      {"BACKEND: tensorflow", "q.yaml:2: BACKEND: unknown platform 'tensorflow'; 18 are known"},
       {"BACKENDS: virtual",
        "q.yaml:2: BACKENDS: there is no key 'BACKENDS'; did you mean 'BACKEND'?"},
       {"  QSCHEME: per-chanel-symmetric",

@@ -59,6 +59,9 @@ class Quantizer : public fx::Module {
   /// Those that the simulation ends with: positive scales and whole zero points, without gradients.
   /// Throws Unsupported unless has_uniform_steps().
   QParams final_qparams() const;
+  /// Scales whose integers cover what it gives: those above, and where steps are not uniform, the
+  /// range alone. For formats that store ranges.
+  virtual QParams covering_qparams() const { return final_qparams(); }
   /// The integers that stand for a tensor, as int32: what the simulation gives is
   /// (q - zero_point) * scale. Calibrated before.
   at::Tensor integers(const at::Tensor& x);
