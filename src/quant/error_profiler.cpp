@@ -1,6 +1,6 @@
 #include "sparsebit/quant/error_profiler.h"
 
-#include "quant/quantizers_as_before.h"
+#include "quant/quantizers/quantizers_as_before.h"
 
 #include "sparsebit/fx/interpreter.h"
 

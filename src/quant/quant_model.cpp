@@ -17,7 +17,7 @@
 #include "sparsebit/fx/resolve.h"
 #include "sparsebit/fx/tracer.h"
 #include "sparsebit/passes/runner.h"
-#include "sparsebit/quant/onnxruntime_kernels.h"
+#include "sparsebit/quant/kernels/onnxruntime_kernels.h"
 
 #include <ATen/ATen.h>
 

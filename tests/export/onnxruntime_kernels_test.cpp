@@ -1,4 +1,4 @@
-#include "sparsebit/quant/onnxruntime_kernels.h"
+#include "sparsebit/quant/kernels/onnxruntime_kernels.h"
 
 #include "core/temp_dir.h"
 #include "support/ort.h"

@@ -2,11 +2,11 @@
 
 #include "sparsebit/fx/executor.h"
 #include "sparsebit/fx/graph_module.h"
-#include "sparsebit/quant/calibration_options.h"
+#include "sparsebit/quant/calibration/calibration_options.h"
 #include "sparsebit/quant/config/qconfig.h"
 #include "sparsebit/quant/placement/placement.h"
 #include "sparsebit/quant/quant_opr.h"
-#include "sparsebit/quant/quant_point.h"
+#include "sparsebit/quant/quantizers/quant_point.h"
 
 #include <functional>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sparsebit/quant/quant_point.h"
+#include "sparsebit/quant/quantizers/quant_point.h"
 
 #include <string>
 #include <vector>

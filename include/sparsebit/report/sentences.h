@@ -1,7 +1,7 @@
 #pragma once
 
 #include "sparsebit/platforms/platform.h"
-#include "sparsebit/quant/decision.h"
+#include "sparsebit/quant/spec/decision.h"
 
 #include <string>
 

@@ -9,7 +9,7 @@
 #include "sparsebit/fx/interpreter.h"
 #include "sparsebit/io/onnx_file.h"
 #include "sparsebit/io/onnx_tensor.h"
-#include "sparsebit/quant/onnxruntime_kernels.h"
+#include "sparsebit/quant/kernels/onnxruntime_kernels.h"
 
 #include <ATen/ATen.h>
 #include <c10/core/InferenceMode.h>

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "quant/quantizers_as_before.h"
+#include "quant/quantizers/quantizers_as_before.h"
 
 #include "sparsebit/fx/graph_module.h"
-#include "sparsebit/quant/decision.h"
-#include "sparsebit/quant/quant_point.h"
+#include "sparsebit/quant/quantizers/quant_point.h"
+#include "sparsebit/quant/spec/decision.h"
 
 #include <string>
 #include <vector>

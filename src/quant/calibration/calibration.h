@@ -4,8 +4,8 @@
 
 #include "sparsebit/fx/executor.h"
 #include "sparsebit/fx/graph_module.h"
-#include "sparsebit/quant/calibration_options.h"
-#include "sparsebit/quant/quant_point.h"
+#include "sparsebit/quant/calibration/calibration_options.h"
+#include "sparsebit/quant/quantizers/quant_point.h"
 
 #include <memory>
 #include <unordered_map>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "sparsebit/fx/graph_module.h"
-#include "sparsebit/quant/quant_point.h"
+#include "sparsebit/quant/quantizers/quant_point.h"
 
 #include <vector>
 

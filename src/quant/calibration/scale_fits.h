@@ -2,7 +2,7 @@
 
 #include "sparsebit/core/registry.h"
 #include "sparsebit/fx/graph_module.h"
-#include "sparsebit/quant/quant_point.h"
+#include "sparsebit/quant/quantizers/quant_point.h"
 
 #include <functional>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "quant/calibration/sequence.h"
 
-#include "quant/quantizers_as_before.h"
+#include "quant/quantizers/quantizers_as_before.h"
 
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/core/parallel.h"

@@ -3,8 +3,8 @@
 #include "quant/calibration/value_store.h"
 
 #include "sparsebit/fx/graph_module.h"
-#include "sparsebit/quant/calibration_options.h"
-#include "sparsebit/quant/quant_point.h"
+#include "sparsebit/quant/calibration/calibration_options.h"
+#include "sparsebit/quant/quantizers/quant_point.h"
 
 #include <vector>
 

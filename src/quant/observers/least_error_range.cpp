@@ -1,6 +1,6 @@
 #include "quant/observers/least_error_range.h"
 
-#include "sparsebit/quant/fake_quant.h"
+#include "sparsebit/quant/kernels/fake_quant.h"
 
 #include <ATen/ATen.h>
 

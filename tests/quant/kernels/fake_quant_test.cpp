@@ -1,4 +1,4 @@
-#include "sparsebit/quant/fake_quant.h"
+#include "sparsebit/quant/kernels/fake_quant.h"
 
 #include "sparsebit/core/error.h"
 

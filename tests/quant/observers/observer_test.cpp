@@ -1,7 +1,7 @@
 #include "sparsebit/quant/observers/observer.h"
 
 #include "sparsebit/core/error.h"
-#include "sparsebit/quant/fake_quant.h"
+#include "sparsebit/quant/kernels/fake_quant.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>

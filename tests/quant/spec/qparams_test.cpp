@@ -1,6 +1,6 @@
 #include "sparsebit/quant/spec/qparams.h"
 
-#include "sparsebit/quant/fake_quant.h"
+#include "sparsebit/quant/kernels/fake_quant.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

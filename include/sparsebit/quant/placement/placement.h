@@ -2,7 +2,7 @@
 
 #include "sparsebit/fx/graph_module.h"
 #include "sparsebit/quant/config/qconfig.h"
-#include "sparsebit/quant/decision.h"
+#include "sparsebit/quant/spec/decision.h"
 
 #include <string>
 #include <vector>

@@ -2,9 +2,9 @@
 
 #include "sparsebit/core/registry.h"
 #include "sparsebit/fx/module.h"
-#include "sparsebit/quant/decision.h"
-#include "sparsebit/quant/fake_quant.h"
+#include "sparsebit/quant/kernels/fake_quant.h"
 #include "sparsebit/quant/observers/observer.h"
+#include "sparsebit/quant/spec/decision.h"
 
 #include <functional>
 #include <memory>

@@ -3,8 +3,8 @@
 #include "sparsebit/fx/graph_module.h"
 #include "sparsebit/fx/resolve.h"
 #include "sparsebit/platforms/platform.h"
-#include "sparsebit/quant/decision.h"
 #include "sparsebit/quant/quantizers/quantizer.h"
+#include "sparsebit/quant/spec/decision.h"
 
 #include <optional>
 #include <vector>

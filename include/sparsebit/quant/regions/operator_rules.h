@@ -2,7 +2,7 @@
 
 #include "sparsebit/fx/resolve.h"
 #include "sparsebit/platforms/platform.h"
-#include "sparsebit/quant/decision.h"
+#include "sparsebit/quant/spec/decision.h"
 
 #include <optional>
 

@@ -1,4 +1,4 @@
-#include "sparsebit/quant/onnxruntime_kernels.h"
+#include "sparsebit/quant/kernels/onnxruntime_kernels.h"
 
 #include "quant/kernels/onnxruntime_math.h"
 

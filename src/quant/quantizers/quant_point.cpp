@@ -1,4 +1,4 @@
-#include "sparsebit/quant/quant_point.h"
+#include "sparsebit/quant/quantizers/quant_point.h"
 
 namespace sparsebit::quant {
 

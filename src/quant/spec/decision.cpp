@@ -1,4 +1,4 @@
-#include "sparsebit/quant/decision.h"
+#include "sparsebit/quant/spec/decision.h"
 
 #include "sparsebit/core/error.h"
 
