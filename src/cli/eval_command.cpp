@@ -9,7 +9,7 @@
 #include "sparsebit/core/progress.h"
 #include "sparsebit/export/onnxruntime.h"
 #include "sparsebit/export/quantized_file.h"
-#include "sparsebit/fx/interpreter.h"
+#include "sparsebit/fx/executor.h"
 
 #include <ATen/ATen.h>
 #include <c10/core/InferenceMode.h>
@@ -75,12 +75,14 @@ class Classifier {
     if (runtime_) return runtime_->run(session_, {{session_.inputs.at(0), batch}}).at(0);
     const c10::InferenceMode no_gradients;
     const fx::Value result =
-        quantized_ ? quantized_->forward({batch}) : fx::Interpreter(*loaded_.module).run({batch});
+        quantized_ ? quantized_->forward({batch})
+                   : executors_(*loaded_.module, {fx::RunMode::Inference})->run({batch});
     return (result.is_sequence() ? result.items().at(0) : result).tensor();
   }
 
   std::unique_ptr<quant::QuantModel> quantized_;
   LoadedModel loaded_;
+  fx::ExecutorFactory executors_ = fx::make_interpreter;
   std::unique_ptr<exports::OnnxRuntime> runtime_;
   exports::OrtSession session_ = {};
   int64_t batch_ = 0;

@@ -11,7 +11,7 @@ struct BuiltIn {
   std::string_view text;
 };
 
-/// In an order in which each comes behind the one it is based on.
+/// All of them.
 std::span<const BuiltIn> built_in_platforms();
 
 /// The text of a built-in platform; empty when there is none of that name.

@@ -192,6 +192,13 @@ Platform base_of(const Yaml& document) {
   return *parse_platform(text, base->to_text() + ".yaml");
 }
 
+/// A config that is inherited names the platform that it now is for.
+void name_backend(std::string& config, const std::string& base, const std::string& name) {
+  const std::string key = "BACKEND: ", line = key + base + "\n";
+  const size_t at = config.find(line);
+  if (at != std::string::npos) config.replace(at, line.size(), key + name + "\n");
+}
+
 }  // namespace
 
 PlatformPtr parse_platform(std::string_view yaml, const std::string& name_of_text) {
@@ -199,6 +206,7 @@ PlatformPtr parse_platform(std::string_view yaml, const std::string& name_of_tex
   SPARSEBIT_CHECK(document.is_map(), InvalidArgument, document.where(),
                   ": expected a platform (name: ..., operators: ...), found ", document.describe());
   auto platform = std::make_shared<Platform>(base_of(document));
+  const std::string base = platform->name, inherited = platform->config;
   platform->text = yaml;
   platform->name.clear();
   const auto limits = [&](TensorLimits& into) {
@@ -231,6 +239,7 @@ PlatformPtr parse_platform(std::string_view yaml, const std::string& name_of_tex
              {"artefacts", names(platform->artefacts)}});
   SPARSEBIT_CHECK(!platform->name.empty(), InvalidArgument, document.where(),
                   ": 'name' is missing");
+  if (platform->config == inherited) name_backend(platform->config, base, platform->name);
   SPARSEBIT_CHECK(!platform->config.empty(), InvalidArgument, document.where(),
                   ": 'config' is missing: the settings that apply unless a user changes them");
   return platform;

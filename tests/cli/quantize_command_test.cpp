@@ -498,7 +498,7 @@ TEST_F(QuantizeToOnnx, APlatformThatIsNotTheConfigs) {
 
 TEST(ConfigCommand, ShowsWhatQuantizeDoesByDefault) {
   for (const std::string& platform : platforms::platforms().names()) {
-    const Result result = run_command({"config", "--platform", platform});
+    const Result result = run_command({"config", "--platform", platform.c_str()});
     EXPECT_EQ(result.code, 0);
     EXPECT_EQ(quant::parse_qconfig(parse_yaml(result.out, "shown")).platform->name, platform);
   }

@@ -11,6 +11,8 @@
 #include "sparsebit/fx/tracer.h"
 #include "sparsebit/nn/functional.h"
 #include "sparsebit/nn/layers.h"
+#include "sparsebit/quant/saved_model.h"
+#include "sparsebit/zoo/deit.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -245,6 +247,35 @@ TEST_F(CertificateTest, ProductsDoNotOverflow) {
                   return std::exchange(shown, true) ? std::vector<at::Tensor>{} : std::vector{x};
                 });
     EXPECT_TRUE(certificate.passed()) << to_text(certificate);
+  }
+}
+
+/// Simulation and file compute norms, softmax and gelu alike, for every platform that writes ONNX.
+TEST_F(CertificateTest, TransformersOfEveryPlatform) {
+  const at::NoGradGuard no_gradients;
+  const auto network = zoo::deit({.image_size = 64, .depth = 2});
+  nn::reset_parameters(*network, 1);
+  network->eval();
+  const at::Tensor x = at::randn({2, 3, 64, 64}, at::detail::createCPUGenerator(2));
+  for (const char* platform : {"onnxruntime", "virtual", "tensorrt", "tensorrt_explicit", "qdq"}) {
+    SCOPED_TRACE(platform);
+    quant::QuantModel model(*network, quant::default_qconfig(platforms::find_platform(platform)),
+                            {x.slice(0, 0, 1)});
+    model.prepare_calibration();
+    model.forward({x});
+    model.calc_qparams();
+    model.set_quant({.weights = true, .features = true});
+    export_onnx(model, file_, {.opset = 17});
+    const auto again = quant::restore_model(quant::save_model(model));
+    for (quant::QuantModel* simulation : {&model, again.get()}) {
+      bool shown = false;
+      const Certificate certificate = certify(
+          {.file = file_, .simulation = simulation}, [&](int64_t) -> std::vector<at::Tensor> {
+            return std::exchange(shown, true) ? std::vector<at::Tensor>{} : std::vector{x};
+          });
+      EXPECT_LE(certificate.find(Runner::ReadAgain)->outputs.front().of_most, 1e-3)
+          << to_text(certificate);
+    }
   }
 }
 

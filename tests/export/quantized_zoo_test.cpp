@@ -7,6 +7,8 @@
 #include "sparsebit/export/certificate.h"
 #include "sparsebit/export/onnxruntime.h"
 #include "sparsebit/export/quantized_onnx.h"
+#include "sparsebit/nn/functional.h"
+#include "sparsebit/nn/layers.h"
 #include "sparsebit/report/coverage.h"
 #include "sparsebit/zoo/zoo.h"
 
@@ -110,6 +112,48 @@ TEST_P(QuantizedZoo, IsTheSameEverywhereAndRunsWithIntegers) {
   for (const onnx::NodeProto& node : run.graph().node()) ++kernels[node.op_type()];
   for (const auto& [type, count] : GetParam().kernels) EXPECT_EQ(kernels[type], count) << type;
   expect_as_foretold(report::coverage_of(model), kernels);
+}
+
+/// Half of the channels by split, half by slices, a detour, and everything side by side, as in
+/// YOLOv8.
+class SplitNet : public nn::Module {
+ public:
+  SplitNet() : Module("SplitNet", "x") {
+    add_module("stem", nn::Conv2d(3, 16, 3, {{"padding", 1}}));
+    for (const char* name : {"a", "b"}) add_module(name, nn::Conv2d(8, 8, 3, {{"padding", 1}}));
+    add_module("mix", nn::Conv2d(24, 16, 1));
+    add_module("last", nn::Conv2d(24, 8, 1));
+  }
+  nn::Value forward(const nn::Args& in) override {
+    const nn::Value x = call("stem", in["x"]);
+    const nn::Value parts = nn::chunk(x, 2, 1);
+    const nn::Value half = nn::getitem(parts, 1), detour = half + call("a", half);
+    const nn::Value y = call("mix", nn::cat({nn::getitem(parts, 0), half, detour}, 1));
+    const auto slice = [&](int64_t from, int64_t to) {
+      return nn::getitem(y, fx::Tuple({fx::Slice(), fx::Slice(from, to)}));
+    };
+    return call("last", nn::cat({slice(0, 8), slice(8, 16), call("b", slice(8, 16))}, 1));
+  }
+};
+
+TEST(QuantizedSplits, AllStepsAreIntegers) {
+  const at::NoGradGuard no_gradients;
+  at::manual_seed(2);
+  zoo::Example example{std::make_shared<SplitNet>(), {at::randn({2, 3, 16, 16})}};
+  example.model->eval();
+  const quant::QuantModel model = calibrated(example);
+  const report::Coverage coverage = report::coverage_of(model);
+  EXPECT_EQ(coverage.share_of_nodes(), 1) << coverage.floats().front()->node;
+  const sparsebit::test::TempDir dir;
+  export_onnx(model, dir / "model.onnx", {.opset = 17});
+  OnnxRuntime().load(dir / "model.onnx", {.optimized = dir / "optimized.onnx"});
+  Kernels kernels;
+  const onnx::ModelProto run = io::load_onnx(dir / "optimized.onnx");
+  for (const onnx::NodeProto& node : run.graph().node()) ++kernels[node.op_type()];
+  EXPECT_EQ(kernels["QLinearConv"], 5);
+  EXPECT_EQ(kernels["QLinearConcat"] + kernels["Concat"], 2);
+  EXPECT_EQ(kernels["QuantizeLinear"], 1);    // of the input
+  EXPECT_EQ(kernels["DequantizeLinear"], 1);  // of the output
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -5,6 +5,7 @@
 #include "sparsebit/fx/tracer.h"
 #include "sparsebit/nn/functional.h"
 #include "sparsebit/nn/layers.h"
+#include "sparsebit/quant/error_profiler.h"
 #include "sparsebit/zoo/zoo.h"
 
 #include <ATen/ATen.h>
@@ -12,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <set>
 
@@ -73,6 +75,47 @@ TEST(QuantModel, PutsQuantizersIntoTheGraph) {
   EXPECT_EQ(model.floats().front().node, "act");
   EXPECT_EQ(model.floats().front().kind, DecisionKind::FusedWith);
   EXPECT_EQ(model.floats().front().other, "conv");
+}
+
+/// Counts the runs of the executor it passes them on to.
+class CountingExecutor : public fx::Executor {
+ public:
+  CountingExecutor(std::unique_ptr<fx::Executor> inner, int& runs)
+      : inner_(std::move(inner)), runs_(runs) {}
+  fx::Value run(std::vector<fx::Value> inputs, const fx::Taps& taps) override {
+    ++runs_;
+    return inner_->run(std::move(inputs), taps);
+  }
+
+ private:
+  std::unique_ptr<fx::Executor> inner_;
+  int& runs_;
+};
+
+/// Another engine takes over evaluation, calibration and profiling.
+TEST(QuantModel, RunsOnAnyExecutor) {
+  Small small;
+  const at::Tensor x = at::randn({3, 3, 8, 8});
+  QuantModel usual(small, config_of(), {x}), other(small, config_of(), {x});
+  std::atomic<int> made = 0;
+  int runs = 0;
+  other.set_executor([&](fx::GraphModule& module, const fx::ExecutorOptions& options) {
+    ++made;
+    return std::make_unique<CountingExecutor>(fx::make_interpreter(module, options), runs);
+  });
+  at::set_num_threads(1);
+  for (QuantModel* model : {&usual, &other}) {
+    model->prepare_calibration();
+    model->forward({x});
+    model->calc_qparams();
+    model->set_quant({.weights = true, .features = true});
+  }
+  EXPECT_EQ(runs, 3);  // one sample at a time
+  EXPECT_TRUE(at::equal(result_of(usual, {x}), result_of(other, {x})));
+  EXPECT_EQ(runs, 4);
+  EXPECT_FALSE(quantization_error(other, {x}).empty());
+  EXPECT_EQ(runs, 5);
+  EXPECT_GE(made, 3);
 }
 
 TEST(QuantModel, EveryModelOfTheZooComputesWhatItDid) {

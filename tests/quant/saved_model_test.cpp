@@ -1,6 +1,7 @@
 #include "sparsebit/quant/saved_model.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/nn/functional.h"
 #include "sparsebit/nn/layers.h"
 #include "sparsebit/zoo/zoo.h"
 
@@ -117,6 +118,38 @@ TEST(SavedModel, StatesAreKept) {
   EXPECT_FALSE(again->points()[1].quantizer->is_enabled());
   EXPECT_TRUE(again->quantizer("conv1_weight_quantizer").is_enabled());
   EXPECT_EQ(again->floats().size(), model->floats().size());
+}
+
+/// Norms and softmax between integers, which ONNX Runtime computes in its own way.
+class Attention : public nn::Module {
+ public:
+  Attention() : Module("Attention", "x") {
+    for (const char* name : {"q", "k", "v"}) add_module(name, nn::Linear(8, 8));
+    add_module("norm", nn::LayerNorm(8));
+  }
+  nn::Value forward(const nn::Args& in) override {
+    const nn::Value x = call("norm", in["x"]);
+    const nn::Value scores = nn::matmul(call("q", x), nn::transpose(call("k", x), -2, -1));
+    return nn::matmul(nn::softmax(scores, -1), call("v", x));
+  }
+};
+
+/// A simulation that is read again is for the same platform, and computes with its float kernels.
+TEST(SavedModel, KeepsItsPlatform) {
+  const at::NoGradGuard no_gradients;
+  const at::Tensor x = at::randn({2, 6, 8}, at::detail::createCPUGenerator(4));
+  for (const std::string& platform : platforms::platforms().names()) {
+    SCOPED_TRACE(platform);
+    Attention network;
+    QuantModel model(network, default_qconfig(platforms::find_platform(platform)), {x});
+    model.prepare_calibration();
+    model.forward({x});
+    model.calc_qparams();
+    model.set_quant({.weights = true, .features = true});
+    const auto again = restore_model(save_model(model));
+    EXPECT_EQ(again->platform(), model.platform());
+    EXPECT_TRUE(at::equal(again->forward({x}).tensor(), model.forward({x}).tensor()));
+  }
 }
 
 TEST(SavedModel, WhatIsNotOneIsAnError) {

@@ -75,7 +75,9 @@ struct CertifyOptions {
   /// the float model differs, but at least 1 and at most 32: then the kernels lose no more than
   /// quantizing did. Without a float model it is not judged.
   std::optional<double> most_steps_optimized = {};
-  int rounds = 20;                               ///< for the speed; 0 does not measure it
+  int rounds = 20;  ///< for the speed; 0 does not measure it
+  /// What runs the file that is read again.
+  fx::ExecutorFactory executors = fx::make_interpreter;
   std::function<void(int64_t)> on_samples = {};  ///< called with how many more are done
 };
 

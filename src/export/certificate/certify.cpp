@@ -38,10 +38,9 @@ Tensors run_simulation(quant::QuantModel& model, const Tensors& inputs) {
 }
 
 /// With the float arithmetic of the simulation, so that the two can be compared to the bit.
-Tensors run_here(fx::GraphModule& module, const fx::Kernels* kernels, const Tensors& inputs) {
-  const auto executor = fx::make_interpreter(module, {fx::RunMode::Inference, kernels});
+Tensors run_here(fx::Executor& executor, const Tensors& inputs) {
   Tensors results;
-  collect(executor->run({inputs.begin(), inputs.end()}), results);
+  collect(executor.run({inputs.begin(), inputs.end()}), results);
   return results;
 }
 
@@ -153,9 +152,8 @@ class Certifier {
     const fx::Kernels* kernels = options.simulation
                                      ? quant::float_kernels(options.simulation->platform())
                                      : &quant::onnxruntime_kernels();
-    const Run again = [this, kernels](const Tensors& inputs) {
-      return run_here(*read_again_, kernels, inputs);
-    };
+    executor_ = options.executors(*read_again_, {fx::RunMode::Inference, kernels});
+    const Run again = [this](const Tensors& inputs) { return run_here(*executor_, inputs); };
     if (options.simulation) {
       result_.expected = "simulation";
       expected_ = [this](const Tensors& in) { return run_simulation(*options_.simulation, in); };
@@ -300,6 +298,7 @@ class Certifier {
   const CertifyOptions& options_;
   std::vector<Output> outputs_;
   std::unique_ptr<fx::GraphModule> read_again_;
+  std::unique_ptr<fx::Executor> executor_;  // of it
   std::unique_ptr<OnnxRuntime> runtime_;
   std::optional<OrtSession> quantized_, original_;
   Run expected_;

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "sparsebit/fx/graph_module.h"
+#include "sparsebit/quant/placement/placement.h"
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace sparsebit::quant::test {
+
+/// A graph stated as text, see fx::parse_graph(). `self.w` is a weight [4, 4, 1, 1], `self.b` a
+/// bias [4], `self.m` a matrix [8, 8]; the input is [1, 4, 8, 8].
+std::unique_ptr<fx::GraphModule> graph_of(const std::string& text);
+
+/// What a platform's own config places in it, "value > consumer" for each point.
+struct Placed {
+  std::set<std::string> points;
+  std::set<std::string> weights;  ///< layers
+  std::vector<Decision> floats;
+  const Decision* about(const std::string& node) const;
+};
+Placed placed(const std::string& text, const std::string& platform,
+              const OperatorSelection& selection = {});
+
+}  // namespace sparsebit::quant::test
