@@ -86,7 +86,7 @@ void add_calibration_options(CLI::App& command, CalibrationOptions& options) {
   command
       .add_option("--platform", options.platform,
                   std::string(kPlatformHelp) + "; onnxruntime unless the config says otherwise")
-      ->check(not_empty);
+      ->check(known_platform);
   command
       .add_option("--custom", options.custom,
                   "YAML file of changes to what the platform quantizes, with the keys of MQBench's "

@@ -15,7 +15,9 @@ void add_config_command(CLI::App& app, std::ostream& out) {
   auto platform = std::make_shared<std::string>("onnxruntime");
   CLI::App* cmd =
       app.add_subcommand("config", "Show the settings a platform has unless you change them");
-  cmd->add_option("--platform", *platform, kPlatformHelp)->capture_default_str()->check(not_empty);
+  cmd->add_option("--platform", *platform, kPlatformHelp)
+      ->capture_default_str()
+      ->check(known_platform);
   cmd->footer(
       "Example:\n"
       "  sparsebit config --platform onnxruntime > qconfig.yaml");

@@ -1,5 +1,5 @@
 #include "cli/commands.h"
-#include "cli/common_options.h"
+#include "cli/platform_options.h"
 
 #include "sparsebit/platforms/platform.h"
 
@@ -46,7 +46,7 @@ void add_platforms_command(CLI::App& app, std::ostream& out) {
   CLI::App* cmd = app.add_subcommand("platforms", "List the deployment targets, or show one");
   cmd->add_option("--show", options->show,
                   "Print the YAML that describes a platform, to copy and change")
-      ->check(not_empty);
+      ->check(known_platform);
   cmd->add_flag("--json", options->json, "Print JSON");
   cmd->footer(
       "Example:\n"

@@ -33,7 +33,7 @@ struct QuantizeOptions {
   std::string decisions;
   bool strict = false;
   bool extra_info = false;
-  int64_t opset = 17;
+  int64_t opset = 0;  ///< 0: what the integers need
   std::string format = "qdq";
   bool certify = false;
   CertificationOptions certification = {.samples = 32};
@@ -46,7 +46,7 @@ bool is_onnx(const std::string& file) { return std::filesystem::path(file).exten
 std::map<std::string, int64_t> kinds_of(const quant::QuantModel& model) {
   std::map<std::string, int64_t> kinds;
   for (const quant::QuantPoint& point : model.points()) {
-    const char* what = point.is_weight() ? "weights" : point.is_bias() ? "biases" : "features";
+    const char* what = point.is_weight() ? "weights" : point.is_bias() ? "biases" : "activations";
     ++kinds[std::string(what) + ", " + point.quantizer->summary()];
   }
   return kinds;
@@ -151,7 +151,8 @@ std::string as_text(const QuantizeOptions& options, const quant::QuantModel& mod
   for (const auto& [kind, count] : kinds_of(model))
     text += fmt::format("  {:>5}  {}\n", count, kind);
   for (const auto& [reason, count] : reasons_of(model))
-    text += fmt::format("  {:>5}  nodes stay float: {}\n", count, reason);
+    text += fmt::format("  {:>5}  {} float: {}\n", count, count == 1 ? "node stays" : "nodes stay",
+                        reason);
   text += fmt::format("integer coverage in {}: {:.1f} % of MACs, {:.1f} % of nodes\n",
                       model.platform().name, 100 * summary.coverage.share_of_macs(),
                       100 * summary.coverage.share_of_nodes());
@@ -194,6 +195,15 @@ void write_decisions(const std::string& file, const quant::QuantModel& model) {
                                    : report::to_text(decisions, model.platform()));
 }
 
+/// Integers of 16 bits came late to ONNX.
+int64_t opset_for(const quant::QuantModel& model) {
+  const auto& points = model.points();
+  const bool wide = std::any_of(points.begin(), points.end(), [](const quant::QuantPoint& point) {
+    return !point.is_bias() && point.quantizer->spec().bits > 8;
+  });
+  return wide ? 21 : 17;
+}
+
 /// What the file was made of, without paths, which say nothing elsewhere.
 std::string origin_of(const CalibrationOptions& asked, const PreparedData& data) {
   nlohmann::ordered_json json;
@@ -219,7 +229,7 @@ void quantize(const QuantizeOptions& options, std::ostream& out) {
     using Form = exports::QuantizedOnnxOptions::Form;
     exports::export_onnx(
         *model, options.output,
-        {.opset = options.opset,
+        {.opset = options.opset > 0 ? options.opset : opset_for(*model),
          .quantized = {.form = options.format == "qdq" ? Form::Pairs : Form::Operators,
                        .bits_attribute = options.extra_info},
          .metadata = {{"sparsebit.origin", origin_of(asked, data)}}});
@@ -270,10 +280,9 @@ void add_quantize_command(CLI::App& app, std::ostream& out) {
   for (CLI::Option* option : add_certification_options(*cmd, options->certification))
     option->needs(certify);
   cmd->add_option("--opset", options->opset,
-                  fmt::format("Opset of the ONNX file, {} to {}", exports::kOldestOpset,
-                              exports::kNewestOpset))
-      ->check(whole_number_from(exports::kOldestOpset, exports::kNewestOpset))
-      ->capture_default_str();
+                  fmt::format("Opset of the ONNX file, {} to {}; 17, or 21 for more than 8 bits",
+                              exports::kOldestOpset, exports::kNewestOpset))
+      ->check(whole_number_from(exports::kOldestOpset, exports::kNewestOpset));
   cmd->footer(
       "Example:\n"
       "  sparsebit quantize model.onnx --data images/ --preprocess imagenet --samples 256 "

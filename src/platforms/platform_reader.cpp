@@ -150,10 +150,11 @@ void read_operators(const Yaml& map, Platform& platform) {
   }
 }
 
-TensorLimits read_limits(const Yaml& map) {
-  TensorLimits limits;
+/// Changes what the map names; the rest stays as it is.
+void read_limits(const Yaml& map, TensorLimits& limits) {
   read_keys(map, {{"bits",
                    [&](const Yaml& v) {
+                     limits.bits.clear();
                      for (const Yaml& item : v.items()) limits.bits.push_back(item.to_int());
                    }},
                   {"schemes", names(limits.schemes)},
@@ -162,7 +163,6 @@ TensorLimits read_limits(const Yaml& map) {
                   {"signed_integers", flag(limits.signed_integers)},
                   {"full_range", flag(limits.full_range)},
                   {"unsupported_quantizers", names(limits.unsupported_quantizers)}});
-  return limits;
 }
 
 void read_placement(const Yaml& map, PlacementPolicy& policy) {
@@ -210,7 +210,7 @@ PlatformPtr parse_platform(std::string_view yaml, const std::string& name_of_tex
   platform->text = yaml;
   platform->name.clear();
   const auto limits = [&](TensorLimits& into) {
-    return [&into](const Yaml& v) { into = read_limits(v); };
+    return [&into](const Yaml& v) { read_limits(v, into); };
   };
   read_keys(document,
             {{"name", text(platform->name)},
@@ -229,7 +229,6 @@ PlatformPtr parse_platform(std::string_view yaml, const std::string& name_of_tex
                     platform->floats[name] = why.to_text();
                 }
               }},
-             {"folds_batch_norm", flag(platform->folds_batch_norm)},
              {"scale_fit", text(platform->scale_fit)},
              {"lowering", names(platform->lowering)},
              {"float_kernels", text(platform->float_kernels)},

@@ -10,8 +10,9 @@ std::string quoted(const std::string& name) { return "'" + name + "'"; }
 /// @param other  the name that the decision has, quoted; empty for a summary.
 std::string text_of(const quant::Decision& decision, const platforms::Platform& platform,
                     const std::string& other) {
-  const auto named = [&](const char* before, const char* noun, const char* after) {
-    return before + (other.empty() ? std::string(noun) : other) + after;
+  const auto named = [&](const std::string& before, const char* noun, const char* after) {
+    const std::string name = other.empty() ? noun : other;
+    return before + (before.empty() || name.empty() ? "" : " ") + name + after;
   };
   switch (decision.kind) {
     case DecisionKind::UnknownOperator:
@@ -45,7 +46,7 @@ std::string text_of(const quant::Decision& decision, const platforms::Platform& 
     case DecisionKind::ConstantOperand:
       return "one of its operands is a constant";
     case DecisionKind::AfterLookup:
-      return named("its operand ", "", " comes from an embedding");
+      return named("", "an operand", " comes from an embedding");
     case DecisionKind::WeightComputed:
       return "its weight is computed, not constant";
     case DecisionKind::BiasComputed:
@@ -57,12 +58,11 @@ std::string text_of(const quant::Decision& decision, const platforms::Platform& 
     case DecisionKind::ConstantInputs:
       return "its inputs are constants";
     case DecisionKind::FusedWith:
-      return named("fused with ", "the operator before it", "");
+      return named("fused with", "the operator before it", "");
     case DecisionKind::InputIsFloat:
-      return named("its input ", "", other.empty() ? "is float" : " is float");
+      return named("its input", "", " is float");
     case DecisionKind::InputUsedElsewhere:
-      return named("its input ", "",
-                   other.empty() ? "has other consumers" : " has other consumers");
+      return named("its input", "", " has other consumers");
     case DecisionKind::NoIntegerReader:
       return "none of its consumers computes with integers";
     case DecisionKind::NoLayerBranch:
@@ -70,12 +70,11 @@ std::string text_of(const quant::Decision& decision, const platforms::Platform& 
     case DecisionKind::NothingQuantized:
       return "it has no activations to quantize";
     case DecisionKind::InputNotQuantized:
-      return named("its input ", "", other.empty() ? "is not quantized" : " is not quantized");
+      return named("its input", "", " is not quantized");
     case DecisionKind::InputBits:
-      return named("its input ", "", other.empty() ? "has too many bits" : " has too many bits");
+      return named("its input", "", " has too many bits");
     case DecisionKind::InputPerChannel:
-      return named("its input ", "",
-                   other.empty() ? "has per-channel scales" : " has per-channel scales");
+      return named("its input", "", " has per-channel scales");
     case DecisionKind::WeightIsFloat:
       return "its weight is float";
     case DecisionKind::BiasIsFloat:
@@ -85,9 +84,9 @@ std::string text_of(const quant::Decision& decision, const platforms::Platform& 
     case DecisionKind::WeightBits:
       return "its weight has too many bits";
     case DecisionKind::ResultNotQuantized:
-      return named("its output goes to ", "a consumer", " without being quantized");
+      return named("its output goes to", "a consumer", " without being quantized");
     case DecisionKind::ScalesDiffer:
-      return named("its input and ", "its output", " have different scales");
+      return named("its input and", "its output", " have different scales");
     case DecisionKind::ClippingDiffers:
       return "the quantizer behind it does not clip at the same bounds";
     case DecisionKind::NormWithoutLayer:
@@ -101,7 +100,7 @@ std::string text_of(const quant::Decision& decision, const platforms::Platform& 
     case DecisionKind::NormOneScale:
       return "its layer's weight has one scale for all channels";
     case DecisionKind::NormWeightRead:
-      return named("the weight ", "of its layer", " has other consumers");
+      return named("the weight", "of its layer", " has other consumers");
     case DecisionKind::NormStatistics:
       return "its statistics are not constants";
     case DecisionKind::NormGroups:

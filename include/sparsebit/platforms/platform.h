@@ -132,7 +132,6 @@ struct Platform {
   PlacementPolicy placement = {};
   std::map<std::string, OperatorRule> operators = {};  ///< by canonical name, see fx::Operator::row
   std::map<std::string, std::string> floats = {};      ///< operators better left in float, and why
-  bool folds_batch_norm = true;                        ///< it has no batch norms of its own
   std::string scale_fit = {};              ///< how scales are adjusted after calibration
   std::vector<std::string> lowering = {};  ///< rewrites before placement
   std::string float_kernels =

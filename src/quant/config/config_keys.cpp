@@ -181,6 +181,10 @@ void check_limits(const TensorConfig& config, const platforms::TensorLimits& lim
   });
   check(limits.groups || config.quantizer.group_size == 0, "QUANTIZER.GROUP_SIZE",
         [&] { return name + " has no groups"; });
+  const QuantizerConfig& quantizer = config.quantizer;
+  const bool powers = quantizer.type == "tqt" || quantizer.pot_scale || quantizer.scale_bits == 1;
+  check(!limits.power_of_two || powers, "QUANTIZER.POT_SCALE",
+        [&] { return name + " needs scales that are powers of two: POT_SCALE or TYPE tqt"; });
   const auto& misfits = limits.unsupported_quantizers;
   check(misfits.empty() || !contains(misfits, config.quantizer.type), "QUANTIZER.TYPE",
         [&] { return name + " cannot compute what " + config.quantizer.type + " simulates"; });

@@ -1,6 +1,7 @@
 #include "sparsebit/quant/config/qconfig.h"
 
 #include "quant/config/config_keys.h"
+#include "quant/config/platform_check.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/glob.h"
@@ -206,6 +207,7 @@ QConfig parse_qconfig(const Yaml& document, platforms::PlatformPtr platform) {
       fail_unknown_key(value, name, known);
     }
   }
+  check_platform(*config.platform);
   places.emplace("W", document.where() + ": W");  // if it is not there at all
   places.emplace("A", document.where() + ": A");
   const auto place_in = [&](const std::string& side) {

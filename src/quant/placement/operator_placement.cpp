@@ -36,7 +36,10 @@ class OperatorPlacement : public PlacementBuilder {
   void place_call(Node& node, const fx::OperatorCall& call) {
     if (is_excluded(node, call)) return decide_float(node, DecisionKind::ExcludedByUser);
     const std::optional<OperatorRule> rule = rule_for(node, call);
-    if (!rule) return decide_float(*float_by_rule(platform_, node, call));
+    if (!rule) {
+      if (gives_floats(node)) decide_float(*float_by_rule(platform_, node, call));
+      return;
+    }
     if (!place_weight(node, call, *rule)) return;
     if (policy_.inputs && !place_inputs(node, call, *rule)) return;
     listed_.push_back(&node);

@@ -16,6 +16,7 @@ Placement PlacementBuilder::finish() {
   note_unused_skips();
   note_unused(config_.weight_specific, "W");
   note_unused(config_.feature_specific, "A");
+  note_unused_selection();
   return std::move(placement_);
 }
 
@@ -153,6 +154,36 @@ void PlacementBuilder::note_unused(const Specific& specific, const std::string& 
                                              "' matches no layer of " + side);
     }
   }
+}
+
+/// Names of the user's selection that no node has.
+void PlacementBuilder::note_unused_selection() {
+  using Matches = std::function<bool(const Node&, const std::string&)>;
+  const auto note = [&](const std::vector<std::string>& names, const char* what,
+                        const Matches& matches) {
+    const auto& nodes = module_.graph().nodes();
+    for (const std::string& name : names) {
+      const bool used = std::any_of(nodes.begin(), nodes.end(),
+                                    [&](const Node& node) { return matches(node, name); });
+      if (!used) placement_.unused_patterns.push_back(c10::str("'", name, "' matches no ", what));
+    }
+  };
+  const auto is_node = [](const Node& node, const std::string& name) {
+    return node.name() == name;
+  };
+  const auto calls = [&](const Node& node, const std::string& name) {
+    const fx::Spelling* spelling = fx::find_spelling(node, module_);
+    return spelling ? names_operator({name}, *spelling->op)
+                    : is_call(node) && (node.target() == name || is_added_unknown(node));
+  };
+  const OperatorSelection& asked = config_.selection;
+  note(asked.additional_operators, "operator of the model", calls);
+  note(asked.excluded_operators, "operator of the model", calls);
+  note(asked.additional_nodes, "node", is_node);
+  note(asked.excluded_nodes, "node", is_node);
+  note(asked.excluded_modules, "module", [](const Node& node, const std::string& pattern) {
+    return glob_match(node.module_path(), pattern);
+  });
 }
 
 }  // namespace sparsebit::quant

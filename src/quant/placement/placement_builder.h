@@ -60,6 +60,7 @@ class PlacementBuilder {
   void check_no_misfits() const;
   void note_unused_skips();
   void note_unused(const Specific& specific, const std::string& side);
+  void note_unused_selection();
 
   std::vector<const SpecificRule*> used_;
   std::set<std::string> used_skips_;

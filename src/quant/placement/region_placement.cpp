@@ -58,8 +58,10 @@ class RegionPlacement : public PlacementBuilder {
     const std::optional<fx::OperatorCall> call = fx::resolve(node, module_);
     if (!call) return decide_float(node, DecisionKind::UnknownOperator);
     if (call->op->name == "getitem" && part_of(node)) return;  // see source_of()
-    if (std::optional<Decision> decision = float_by_rule(platform_, node, *call))
-      return decide_float(std::move(*decision));
+    if (std::optional<Decision> decision = float_by_rule(platform_, node, *call)) {
+      if (gives_floats(node)) decide_float(std::move(*decision));
+      return;
+    }
     Candidate candidate{&node, find_rule(platform_, *call->op), *call};
     if (std::optional<Decision> decision = reason_for_float(candidate))
       return decide_float(std::move(*decision));

@@ -28,12 +28,41 @@ const Quantizer* IntegerRegions::quantizer_at(const Node& node) const {
 }
 
 bool IntegerRegions::computes_nothing(const Node& node, const fx::OperatorCall& call) const {
-  if (part_of(node)) return true;
+  if (part_of(node) || !gives_floats(node) || is_fused(node, call)) return true;
   const OperatorRule* rule = find_rule(platform_, *call.op);
   if (rule && rule->form == IntegerForm::Passing && rule->onnx.empty()) return true;
   static const std::vector<std::string> copies = {"contiguous", "clone", "identity", "detach",
                                                   "dropout"};
   return std::find(copies.begin(), copies.end(), call.op->name) != copies.end();
+}
+
+/// Where points sit at operators, an activation is computed with the operator before it.
+bool IntegerRegions::is_fused(const Node& node, const fx::OperatorCall& call) const {
+  const PlacementPolicy& policy = platform_.placement;
+  if (policy.kind != PlacementPolicy::Kind::OperatorInputs || node.inputs().empty()) return false;
+  const fx::Spelling* before = fx::find_spelling(*node.inputs().front(), module_);
+  if (!before) return false;
+  const auto contains = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const OperatorRule* rule = find_rule(platform_, *call.op);
+  if (rule) return contains(rule->fused_with, before->op->row());
+  const bool with_any =
+      contains(policy.fuses, call.op->row()) || contains(policy.pass_through, call.op->row());
+  return with_any && find_rule(platform_, *before->op);
+}
+
+/// The quantizer whose integers a value still is: behind views of it, and behind what keeps the
+/// grid of its input.
+const Quantizer* IntegerRegions::quantizer_behind(const Node& operand) const {
+  if (const Quantizer* quantizer = quantizer_at(operand)) return quantizer;
+  if (platform_.placement.kind == PlacementPolicy::Kind::IntegerRegions) return nullptr;
+  const fx::Spelling* spelling = fx::find_spelling(operand, module_);
+  if (!spelling || operand.inputs().empty()) return nullptr;
+  const auto& grid = platform_.placement.keeps_grid;
+  const bool keeps =
+      spelling->op->view || std::find(grid.begin(), grid.end(), spelling->op->row()) != grid.end();
+  return keeps ? quantizer_behind(*operand.inputs().front()) : nullptr;
 }
 
 bool IntegerRegions::is_clipped_by_rounding(const Node& node, const fx::OperatorCall& call) const {
@@ -70,7 +99,9 @@ std::optional<Decision> IntegerRegions::why_float(const Node& node,
 }
 
 std::optional<Decision> IntegerRegions::float_operand(const Node& node, const Node& operand) const {
-  const Quantizer* quantizer = quantizer_at(operand);
+  const bool is_input = operand.op() == fx::Opcode::Placeholder;
+  if (is_input && !platform_.placement.inputs) return std::nullopt;  // the target converts it
+  const Quantizer* quantizer = quantizer_behind(operand);
   if (!quantizer) return Decision{DecisionKind::InputNotQuantized, node.name(), operand.name()};
   if (exceeds(platform_.activations, quantizer->spec().bits))
     return Decision{DecisionKind::InputBits, node.name(), operand.name()};

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 namespace sparsebit::quant {
 
 using fx::Node;
@@ -35,6 +37,15 @@ bool is_call(const Node& node) {
 bool may_be_floats(const Node& value) {
   const auto& info = value.tensor_info();
   return !info || at::isFloatingType(info->dtype);
+}
+
+bool gives_floats(const Node& node) {
+  if (node.tensor_info()) return may_be_floats(node);
+  const bool is_tuple = std::any_of(node.users().begin(), node.users().end(),
+                                    [&](const Node* user) { return part_of(*user) == &node; });
+  const auto recorded = [](const Node* input) { return input->tensor_info().has_value(); };
+  const auto& inputs = node.inputs();
+  return is_tuple || inputs.empty() || !std::all_of(inputs.begin(), inputs.end(), recorded);
 }
 
 bool is_constant(const fx::Value& value) {

@@ -27,13 +27,16 @@ class IntegerRegions {
   /// of it to compute.
   bool is_clipped_by_rounding(const fx::Node& node, const fx::OperatorCall& call) const;
 
-  /// Whether the target has nothing to compute: a copy, or getitem that takes a tuple apart.
+  /// Whether the target has nothing to compute for it: a copy, getitem that takes a tuple apart, an
+  /// activation that runs as one with the layer before it, or sizes and other numbers.
   bool computes_nothing(const fx::Node& node, const fx::OperatorCall& call) const;
 
   /// The quantizer that a node calls, unless it is off for good; null for other nodes.
   const Quantizer* quantizer_at(const fx::Node& node) const;
 
  private:
+  bool is_fused(const fx::Node& node, const fx::OperatorCall& call) const;
+  const Quantizer* quantizer_behind(const fx::Node& operand) const;
   std::optional<Decision> float_operand(const fx::Node& node, const fx::Node& operand) const;
   std::optional<Decision> float_weight(const fx::Node& node, const fx::OperatorCall& call) const;
   std::optional<Decision> float_result(const fx::Node& node, const platforms::OperatorRule& rule,

@@ -22,6 +22,9 @@ std::vector<fx::Node*> results_of(fx::Node& node);
 bool is_call(const fx::Node& node);
 /// Not known to be integers, a number or a tuple.
 bool may_be_floats(const fx::Node& value);
+/// Not known to give sizes, indices or other numbers that are no floats. Where shapes were
+/// recorded, a node without one gives no tensor, unless it is a tuple of them.
+bool gives_floats(const fx::Node& node);
 /// A tensor of the model, not one that it computes.
 bool is_constant(const fx::Value& value);
 
