@@ -115,7 +115,7 @@ void warn_about(const fx::GraphModule& module, const quant::QuantModel& model,
   std::set<std::string> trained;
   for (const quant::QuantPoint& point : model.points()) {
     const std::string& type = point.quantizer->config().quantizer.type;
-    if (type != "uniform") trained.insert(type);
+    if (point.quantizer->needs_training()) trained.insert(type);
   }
   for (const std::string& type : trained)
     log_warning("'{}' is meant to be trained, and this only calibrates", type);

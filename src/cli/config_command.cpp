@@ -3,6 +3,7 @@
 #include "cli/platform_options.h"
 
 #include "sparsebit/platforms/platform.h"
+#include "sparsebit/quant/config/qconfig.h"
 
 #include <CLI/CLI.hpp>
 
@@ -21,7 +22,11 @@ void add_config_command(CLI::App& app, std::ostream& out) {
   cmd->footer(
       "Example:\n"
       "  sparsebit config --platform onnxruntime > qconfig.yaml");
-  cmd->callback([platform, &out] { out << platforms::find_platform(*platform)->config; });
+  cmd->callback([platform, &out] {
+    const auto found = platforms::find_platform(*platform);
+    quant::default_qconfig(found);  // throws if it is wrong
+    out << found->config;
+  });
 }
 
 }  // namespace sparsebit::cli

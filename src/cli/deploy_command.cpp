@@ -1,8 +1,13 @@
 #include "cli/calibration.h"
 #include "cli/commands.h"
+#include "cli/decision_files.h"
+#include "cli/file_kind.h"
 #include "cli/output_files.h"
+#include "cli/usage_error.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/log.h"
+#include "sparsebit/deploy/artefact_format.h"
 #include "sparsebit/deploy/deploy.h"
 #include "sparsebit/export/quantized_file.h"
 #include "sparsebit/report/coverage.h"
@@ -22,6 +27,8 @@ struct DeployOptions {
   std::string output;
   std::string name = "model";
   std::vector<std::string> formats = {};
+  bool strict = false;
+  std::string decisions = {};
 };
 
 bool is_simulation(const std::string& model) {
@@ -30,8 +37,10 @@ bool is_simulation(const std::string& model) {
 
 /// A saved simulation has its calibration and its platform.
 std::unique_ptr<quant::QuantModel> saved_simulation(const CalibrationOptions& asked) {
-  SPARSEBIT_CHECK(asked.config.empty() && asked.data.data.empty(), InvalidArgument, asked.model,
-                  " is calibrated already: leave out --data and --config");
+  const bool alone =
+      asked.config.empty() && asked.data.data.empty() && asked.custom.empty() && !asked.sequential;
+  SPARSEBIT_CHECK(alone, InvalidArgument, asked.model,
+                  " is calibrated already: leave out --data, --config, --custom and --sequential");
   auto model = exports::load_quantized(asked.model);
   SPARSEBIT_CHECK(asked.platform.empty() ||
                       platforms::find_platform(asked.platform)->name == model->platform().name,
@@ -42,25 +51,46 @@ std::unique_ptr<quant::QuantModel> saved_simulation(const CalibrationOptions& as
 
 std::unique_ptr<quant::QuantModel> prepared_model(const CalibrationOptions& asked) {
   if (is_simulation(asked.model)) return saved_simulation(asked);
-  SPARSEBIT_CHECK(!asked.data.data.empty(), InvalidArgument,
-                  "--data is missing: samples to calibrate with");
+  if (std::filesystem::is_regular_file(asked.model)) {
+    const FileKind kind = file_kind(asked.model);
+    SPARSEBIT_CHECK(kind.format != ModelFormat::None, InvalidModel, asked.model,
+                    ": this is neither a model nor a simulation, but ", kind.description);
+  }
+  if (asked.data.data.empty()) throw UsageError("--data is missing: samples to calibrate with");
   const PreparedData data(asked.data, asked.common.seed);
   auto model = calibrated_model(asked, data);
   model->set_quant({.weights = true, .features = true});
   return model;
 }
 
+/// Before anybody waits for calibration.
+void check_formats(const DeployOptions& options) {
+  const CalibrationOptions& asked = options.calibration;
+  const bool calibrates = !is_simulation(asked.model) && options.formats.empty();
+  const std::vector<std::string> formats =
+      calibrates ? chosen_config(asked).config.platform->artefacts : options.formats;
+  SPARSEBIT_CHECK(!calibrates || !formats.empty(), InvalidArgument,
+                  "the platform names no artefacts; choose some with --format");
+  for (const std::string& format : formats) deploy::artefact_formats().get(format);
+}
+
 void deploy_model(const DeployOptions& options, std::ostream& out) {
   const CalibrationOptions& asked = options.calibration;
   apply(asked.common);
   check_output_folder(options.output);
+  check_formats(options);
   const auto model = prepared_model(asked);
   const platforms::Platform& platform = model->platform();
   const std::vector<std::string>& formats =
       options.formats.empty() ? platform.artefacts : options.formats;
-  const std::string title = fmt::format("{} for {}", options.name, platform.name);
-  const auto files = deploy::deploy(*model, formats, options.output, options.name, title);
   const report::Coverage coverage = report::coverage_of(*model);
+  if (options.strict) check_strictly(*model, coverage);
+  if (coverage.share_of_macs() == 0)
+    log_warning("nothing that multiplies is quantized: {} is not for this model", platform.name);
+  const std::string title = fmt::format("{} for {}", options.name, platform.name);
+  const auto files = deploy::deploy(*model, formats, options.output, options.name, title,
+                                    {asked.model, asked.data.data});
+  if (!options.decisions.empty()) write_decisions(options.decisions, *model);
   if (asked.json) {
     nlohmann::ordered_json json = {
         {"platform", platform.name},
@@ -89,6 +119,11 @@ void add_deploy_command(CLI::App& app, std::ostream& out) {
   cmd->add_option("--name", options->name, "What the files are called")
       ->check(not_empty)
       ->capture_default_str();
+  cmd->add_flag("--strict", options->strict,
+                "Fail where patterns match nothing, operators are unknown or layers stay float");
+  cmd->add_option("--decisions", options->decisions,
+                  "File for what was decided about each node: FILE.json, or text")
+      ->check(not_empty);
   cmd->add_option("--format", options->formats,
                   "Formats to write instead of the platform's own; see docs/reference/deploy.md");
   cmd->footer(

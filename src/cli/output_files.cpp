@@ -31,9 +31,11 @@ void check_output_folder(const std::string& folder) {
   std::error_code failed;
   SPARSEBIT_CHECK(!fs::exists(folder, failed) || fs::is_directory(folder, failed), InvalidArgument,
                   folder, ": this is a file, and a folder is to be written");
-  fs::create_directories(folder, failed);
-  SPARSEBIT_CHECK(!failed, Io, folder, ": the folder cannot be made: ", failed.message());
-  const AtomicFile can_be_written(fs::path(folder) / "README.md");
+  fs::path there = fs::absolute(folder);  // the first folder above it that exists
+  while (!fs::exists(there, failed) && there.has_relative_path()) there = there.parent_path();
+  SPARSEBIT_CHECK(fs::is_directory(there, failed), Io, folder,
+                  ": the folder cannot be made: ", there.string(), " is a file");
+  const AtomicFile can_be_written(there / ".sparsebit-can-be-written");
 }
 
 }  // namespace sparsebit::cli

@@ -1,7 +1,9 @@
 #include "cli/commands.h"
 #include "cli/platform_options.h"
 
+#include "sparsebit/deploy/artefact_format.h"
 #include "sparsebit/platforms/platform.h"
+#include "sparsebit/quant/config/qconfig.h"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -44,17 +46,20 @@ std::string as_text() {
 void add_platforms_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<PlatformsOptions>();
   CLI::App* cmd = app.add_subcommand("platforms", "List the deployment targets, or show one");
-  cmd->add_option("--show", options->show,
-                  "Print the YAML that describes a platform, to copy and change")
-      ->check(known_platform);
-  cmd->add_flag("--json", options->json, "Print JSON");
+  CLI::Option* show = cmd->add_option(
+      "--show", options->show, "Print the YAML that describes a platform, to copy and change");
+  show->check(known_platform);
+  cmd->add_flag("--json", options->json, "Print the list as JSON")->excludes(show);
   cmd->footer(
       "Example:\n"
       "  sparsebit platforms --show snpe > my.yaml    # change it, then: quantize --platform "
       "my.yaml");
   cmd->callback([options, &out] {
     if (!options->show.empty()) {
-      out << platforms::find_platform(options->show)->text;
+      const auto platform = platforms::find_platform(options->show);
+      quant::default_qconfig(platform);  // throws if it or its config is wrong
+      for (const std::string& format : platform->artefacts) deploy::artefact_formats().get(format);
+      out << platform->text;
     } else {
       out << (options->json ? as_json() : as_text());
     }

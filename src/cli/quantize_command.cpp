@@ -1,6 +1,7 @@
 #include "cli/calibration.h"
 #include "cli/certification.h"
 #include "cli/commands.h"
+#include "cli/decision_files.h"
 #include "cli/output_files.h"
 
 #include "sparsebit/core/atomic_file.h"
@@ -169,30 +170,6 @@ std::string as_text(const QuantizeOptions& options, const quant::QuantModel& mod
     text += fmt::format("wrote {}\n", certificate_file(options.output, options.certification));
   }
   return text + fmt::format("wrote {} ({} bytes)\n", options.output, summary.bytes);
-}
-
-/// With --strict whatever is not as asked ends the work before a file is written.
-void check_strictly(const quant::QuantModel& model, const report::Coverage& coverage) {
-  std::string problems;
-  const auto add = [&](const quant::Decision& decision) {
-    problems += "\n  " + decision.node + ": " + report::sentence(decision, model.platform());
-  };
-  for (const std::string& pattern : model.unused_patterns()) problems += "\n  " + pattern;
-  for (const quant::Decision& decision : model.floats()) {
-    if (decision.kind == quant::DecisionKind::UnknownOperator) add(decision);
-  }
-  for (const report::NodeCoverage* node : coverage.floats()) {
-    if (node->macs > 0) add(*node->why_float);
-  }
-  SPARSEBIT_CHECK(problems.empty(), InvalidArgument,
-                  "--strict: these are not quantized as asked:", problems);
-}
-
-void write_decisions(const std::string& file, const quant::QuantModel& model) {
-  const auto decisions = report::decisions_of(model);
-  const bool json = std::filesystem::path(file).extension() == ".json";
-  write_file_atomically(file, json ? report::to_json(decisions, model.platform())
-                                   : report::to_text(decisions, model.platform()));
 }
 
 /// Integers of 16 bits came late to ONNX.

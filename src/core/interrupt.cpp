@@ -46,7 +46,25 @@ RemoveOnInterrupt::~RemoveOnInterrupt() {
   if (slot_ != nullptr) slot_->state = Slot::Free;
 }
 
+namespace {
+
+std::atomic<int> deferring = 0;
+std::atomic<int> pending = 0;  // the signal that came meanwhile
+
+}  // namespace
+
+DeferInterrupts::DeferInterrupts() { ++deferring; }
+
+DeferInterrupts::~DeferInterrupts() {
+  if (--deferring > 0) return;
+  if (const int number = pending.exchange(0)) RemoveOnInterrupt::on_signal(number);
+}
+
 void RemoveOnInterrupt::on_signal(int number) {
+  if (deferring > 0) {
+    pending = number;
+    return;
+  }
   for (Slot& slot : Slot::all) {
     if (slot.state == Slot::Ready) ::unlink(slot.path.data());
   }

@@ -77,8 +77,8 @@ Registry<ArtefactFormat>& artefact_formats() {
           {"float ONNX without quantizers, weights clipped to their quantized range, not rounded",
            "the model that the files of ranges belong to", write_onnx_clean});
     r.add("onnx_qdq", {"ONNX with pairs of QuantizeLinear and DequantizeLinear",
-                       "onnxruntime.InferenceSession(\"{name}_qdq.onnx\"), or trtexec "
-                       "--onnx={name}_qdq.onnx --int8",
+                       "any runtime that reads Q/DQ pairs, such as "
+                       "onnxruntime.InferenceSession(\"{name}_qdq.onnx\")",
                        write_onnx_qdq});
     r.add("onnx_qoperator",
           {"ONNX with integer operators (QLinearConv and the like)",

@@ -103,7 +103,12 @@ void read_quantizer_arguments(const Yaml& map, Settings& into) {
 }
 
 void read_qconfig(const Yaml& map, CustomConfig& config) {
-  for (const auto& [key, value] : map.entries()) {
+  std::vector<Yaml::Entry> entries = map.entries();
+  // What the arguments of a quantizer mean depends on which one it is.
+  std::stable_partition(entries.begin(), entries.end(), [](const Yaml::Entry& entry) {
+    return entry.first.ends_with("_fakequantize");
+  });
+  for (const auto& [key, value] : entries) {
     const bool is_weight = key.starts_with("w_");
     const std::string name = key.size() > 2 ? key.substr(2) : "";
     Settings& into = is_weight ? config.weights : config.activations;

@@ -3,6 +3,7 @@
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
+#include "sparsebit/core/interrupt.h"
 #include "sparsebit/deploy/artefact_format.h"
 
 #include <algorithm>
@@ -13,6 +14,7 @@ namespace sparsebit::deploy {
 namespace {
 
 constexpr const char* kReadme = "README.md";
+constexpr const char* kNotRun = "The vendors' tools were not run here";
 
 /// What one format gives.
 struct Artefact {
@@ -60,8 +62,7 @@ std::string readme(const DeployModel& model, const std::vector<Artefact>& artefa
   std::string text =
       c10::str("# ", title, "\n\nQuantized: ", count(model.quantized(), quant::Target::Feature),
                " activations and ", count(model.quantized(), quant::Target::Weight),
-               " weights.\n\nThe vendors' tools were not run here: the files follow "
-               "their documented formats.\n");
+               " weights.\n\n", kNotRun, ": the files follow their documented formats.\n");
   for (const auto& [format, files] : artefacts) {
     const ArtefactFormat& entry = artefact_formats().get(format);
     for (const DeployFile& file : files) text += "\n## " + file.name + "\n";
@@ -69,6 +70,24 @@ std::string readme(const DeployModel& model, const std::vector<Artefact>& artefa
                      "`).\n\nHow to load: ", with_name(entry.how_to_load, model.name()), "\n");
   }
   return text;
+}
+
+void check_not_overwritten(const std::filesystem::path& folder,
+                           const std::vector<DeployFile>& files,
+                           const std::vector<std::filesystem::path>& read) {
+  std::error_code none;
+  for (const DeployFile& file : files) {
+    for (const auto& input : read) {
+      SPARSEBIT_CHECK(!std::filesystem::equivalent(folder / file.name, input, none),
+                      InvalidArgument, (folder / file.name).string(),
+                      ": this is read, so it cannot be written; choose another folder or --name");
+    }
+  }
+  const auto readme = folder / kReadme;
+  const bool ours = !std::filesystem::exists(readme, none) ||
+                    read_file(readme).find(kNotRun) != std::string::npos;
+  SPARSEBIT_CHECK(ours, InvalidArgument, readme.string(),
+                  ": there is a README already that deploy did not write; choose another folder");
 }
 
 /// All are complete on disk before the first appears.
@@ -86,6 +105,7 @@ std::vector<std::filesystem::path> write_together(const std::filesystem::path& f
                                 static_cast<std::streamsize>(file.content.size()));
     open.back()->finish();
   }
+  const DeferInterrupts all_or_none;
   for (const auto& file : open) file->commit();
   return paths;
 }
@@ -95,7 +115,8 @@ std::vector<std::filesystem::path> write_together(const std::filesystem::path& f
 std::vector<std::filesystem::path> deploy(const quant::QuantModel& model,
                                           const std::vector<std::string>& formats,
                                           const std::filesystem::path& folder,
-                                          const std::string& model_name, const std::string& title) {
+                                          const std::string& model_name, const std::string& title,
+                                          const std::vector<std::filesystem::path>& read) {
   SPARSEBIT_CHECK(!formats.empty(), InvalidArgument, "deploy: no format is named");
   SPARSEBIT_CHECK(!model_name.empty() && model_name.find('/') == std::string::npos, InvalidArgument,
                   "deploy: '", model_name, "' cannot be the name of files");
@@ -106,6 +127,7 @@ std::vector<std::filesystem::path> deploy(const quant::QuantModel& model,
   for (Artefact& artefact : artefacts)
     std::move(artefact.files.begin(), artefact.files.end(), std::back_inserter(files));
   files.push_back(std::move(about));
+  check_not_overwritten(folder, files, read);
   return write_together(folder, files);
 }
 

@@ -9,7 +9,6 @@
 namespace sparsebit::deploy {
 namespace {
 
-using platforms::Platform;
 using platforms::PlatformPtr;
 
 /// Stops at modules of some types as well.
@@ -26,11 +25,12 @@ class LeafTracer : public fx::Tracer {
 };
 
 /// A description, so that a saved simulation has it, too.
-PlatformPtr academic(const Platform& platform) {
-  SPARSEBIT_CHECK(platforms::platforms().find(platform.name), InvalidArgument,
+PlatformPtr academic(const PlatformPtr& platform) {
+  const PlatformPtr* known = platforms::platforms().find(platform->name);
+  SPARSEBIT_CHECK(known && *known == platform, InvalidArgument,
                   "academic_mode is for built-in platforms; write a placement of its own into ",
-                  platform.name);
-  return platforms::parse_platform("name: " + platform.name + "\nbased_on: " + platform.name +
+                  platform->name);
+  return platforms::parse_platform("name: " + platform->name + "\nbased_on: " + platform->name +
                                        "\nplacement: {transparent: [], unsigned_after: [relu]}\n",
                                    "academic_mode");
 }
@@ -62,7 +62,7 @@ void replace_modules(fx::GraphModule& graph, const CustomConfig& custom) {
 
 quant::QConfig customized(quant::QConfig config, const CustomConfig& custom) {
   if (custom.academic_mode) {
-    config.platform = academic(*config.platform);
+    config.platform = academic(config.platform);
     config.schedule.fuse_bn = false;
     if (auto& range = config.weight.quantizer.range) range->low = -range->high;
   }
@@ -77,10 +77,16 @@ quant::QConfig customized(quant::QConfig config, const CustomConfig& custom) {
 quant::QuantModel prepare_by_platform(fx::Module& model, const std::string& platform,
                                       const CustomConfig& custom,
                                       const std::vector<fx::Value>& example) {
-  const quant::QConfig config =
+  quant::QConfig config =
       customized(quant::default_qconfig(platforms::find_platform(platform)), custom);
+  config.schedule.extra = custom.fusions;
   std::shared_ptr<fx::GraphModule> graph;
   if (const auto* given = dynamic_cast<const fx::GraphModule*>(&model)) {
+    SPARSEBIT_CHECK(custom.trace.preserve.empty() && custom.trace.concrete_args.empty() &&
+                        custom.leaf_modules.empty(),
+                    InvalidArgument,
+                    "preserve_attr, concrete_args and leaf_module are for models that are traced, "
+                    "and this is a graph already");
     graph = given->clone_graph_module();
   } else {
     graph = LeafTracer(custom.leaf_modules).trace(model, custom.trace)->clone_graph_module();
@@ -88,10 +94,6 @@ quant::QuantModel prepare_by_platform(fx::Module& model, const std::string& plat
   if (!custom.module_mapping.empty()) replace_modules(*graph, custom);
   graph->eval();
   if (!custom.extra_passes.empty()) passes::run_selected(*graph, custom.extra_passes);
-  if (!custom.fusions.empty())
-    passes::run_passes(*graph, {.stages = {passes::Stage::Simplify, passes::Stage::Fuse},
-                                .switches = {},
-                                .extra = custom.fusions});
   return quant::QuantModel(*graph, config, example);
 }
 

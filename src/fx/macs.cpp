@@ -26,7 +26,7 @@ int64_t multiply_accumulates(const Node& node, const OperatorCall& call,
     return operand.shape.empty() ? 0 : results * operand.shape.back();
   }
   const auto& weight = call.op->weight;
-  if (!weight || weight->looks_up || weight_shape.empty()) return 0;
+  if (!weight || weight->looks_up || weight_shape.empty() || weight_shape.front() == 0) return 0;
   const int64_t of_one = product(weight_shape) / weight_shape.front();
   if (!weight->transposed()) return results * of_one;
   return input ? product(input->shape) * of_one : 0;

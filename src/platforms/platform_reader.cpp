@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <functional>
 #include <sstream>
 #include <utility>
@@ -99,7 +100,6 @@ OnnxForm read_onnx_form(const Yaml& map) {
     form.from = map.to_text();
     return form;
   }
-  std::string order;
   read_keys(map, {{"from", text(form.from)},
                   {"to", text(form.to)},
                   {"domain", text(form.domain)},
@@ -142,7 +142,8 @@ void read_operators(const Yaml& map, Platform& platform) {
   for (const auto& [list, value] : map.entries()) {
     for (const std::string& name : split_names(list)) {
       if (value.is_scalar() && value.to_text() == "none") {
-        platform.operators.erase(name);
+        SPARSEBIT_CHECK(platform.operators.erase(name) > 0, InvalidArgument, value.where(),
+                        ": there is no row '", name, "' to remove");
       } else {
         platform.operators[name] = read_rule(value);
       }
@@ -160,6 +161,12 @@ void read_limits(const Yaml& map, TensorLimits& limits) {
                   {"schemes", names(limits.schemes)},
                   {"groups", flag(limits.groups)},
                   {"power_of_two", flag(limits.power_of_two)},
+                  {"range",
+                   [&](const Yaml& v) {
+                     SPARSEBIT_CHECK(v.items().size() == 2, InvalidArgument, v.where(),
+                                     ": expected the lowest and the highest integer");
+                     limits.range = {v.items()[0].to_int(), v.items()[1].to_int()};
+                   }},
                   {"signed_integers", flag(limits.signed_integers)},
                   {"full_range", flag(limits.full_range)},
                   {"unsupported_quantizers", names(limits.unsupported_quantizers)}});
@@ -192,11 +199,22 @@ Platform base_of(const Yaml& document) {
   return *parse_platform(text, base->to_text() + ".yaml");
 }
 
-/// A config that is inherited names the platform that it now is for.
-void name_backend(std::string& config, const std::string& base, const std::string& name) {
-  const std::string key = "BACKEND: ", line = key + base + "\n";
-  const size_t at = config.find(line);
-  if (at != std::string::npos) config.replace(at, line.size(), key + name + "\n");
+/// The config names the platform that it is for, also in a copy under another name.
+void name_backend(std::string& config, const std::string& name) {
+  const std::string key = "BACKEND: ";
+  size_t at = config.starts_with(key) ? 0 : config.find("\n" + key);
+  if (at == std::string::npos) return;
+  if (at > 0) ++at;
+  config.replace(at, config.find('\n', at) - at, key + name);
+}
+
+void check_name(const Yaml& value) {
+  const std::string& name = value.to_text();
+  const auto is_fine = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  SPARSEBIT_CHECK(!name.empty() && std::all_of(name.begin(), name.end(), is_fine), InvalidArgument,
+                  value.where(), ": expected letters, digits and '_', found ", value.describe());
 }
 
 }  // namespace
@@ -206,14 +224,17 @@ PlatformPtr parse_platform(std::string_view yaml, const std::string& name_of_tex
   SPARSEBIT_CHECK(document.is_map(), InvalidArgument, document.where(),
                   ": expected a platform (name: ..., operators: ...), found ", document.describe());
   auto platform = std::make_shared<Platform>(base_of(document));
-  const std::string base = platform->name, inherited = platform->config;
   platform->text = yaml;
   platform->name.clear();
   const auto limits = [&](TensorLimits& into) {
     return [&into](const Yaml& v) { read_limits(v, into); };
   };
   read_keys(document,
-            {{"name", text(platform->name)},
+            {{"name",
+              [&](const Yaml& v) {
+                check_name(v);
+                platform->name = v.to_text();
+              }},
              {"based_on", [](const Yaml&) {}},
              {"summary", text(platform->summary)},
              {"config", text(platform->config)},
@@ -232,13 +253,14 @@ PlatformPtr parse_platform(std::string_view yaml, const std::string& name_of_tex
              {"scale_fit", text(platform->scale_fit)},
              {"lowering", names(platform->lowering)},
              {"float_kernels", text(platform->float_kernels)},
+             {"runs_in_onnxruntime", flag(platform->runs_in_onnxruntime)},
              {"exact_sums", flag(platform->exact_sums)},
              {"four_bit_types", flag(platform->four_bit_types)},
              {"integer_operators", flag(platform->integer_operators)},
              {"artefacts", names(platform->artefacts)}});
   SPARSEBIT_CHECK(!platform->name.empty(), InvalidArgument, document.where(),
                   ": 'name' is missing");
-  if (platform->config == inherited) name_backend(platform->config, base, platform->name);
+  name_backend(platform->config, platform->name);
   SPARSEBIT_CHECK(!platform->config.empty(), InvalidArgument, document.where(),
                   ": 'config' is missing: the settings that apply unless a user changes them");
   return platform;

@@ -43,6 +43,7 @@ passes::Schedule schedule_of(const QConfig& config) {
   const bool fuses = config.schedule.fuse_bn && !config.schedule.bn_tuning;
   if (fuses) schedule.stages.push_back(passes::Stage::Fuse);
   for (const auto& [name, on] : config.schedule.passes) schedule.switches[name] = on;
+  schedule.extra = config.schedule.extra;
   return schedule;
 }
 
@@ -114,6 +115,8 @@ QuantModel::QuantModel(fx::Module& model, const QConfig& config,
     if (!example.empty()) fx::record_shapes(*module_, example);
   }
   for (const std::string& name : platform().lowering) lowerings().get(name)(*module_);
+  if (!platform().scale_fit.empty()) scale_fits().get(platform().scale_fit);  // or throw early
+  float_kernels(platform());
   const Placement placement = place(*module_, config_);
   insert_quantizers(placement);
   floats_ = placement.floats;
@@ -155,8 +158,9 @@ void QuantModel::insert_feature_quantizers(const std::vector<FeaturePoint>& poin
       const std::string number = calls.empty() ? "" : "_" + std::to_string(calls.size());
       const std::string name = point.value->name() + "_quantizer" + number;
       Node* const key = point.shares ? point.shares : point.value;
+      const std::string own = free_path(name);
       const std::string path =
-          calls.empty() ? shared_with.try_emplace(key, name).first->second : name;
+          calls.empty() ? shared_with.try_emplace(key, own).first->second : own;
       const fx::Graph::InsertPoint here =
           changes ? module_->graph().inserting_before(*point.consumer)
                   : module_->graph().inserting_after(end_of_inputs(*point.value));
@@ -167,6 +171,15 @@ void QuantModel::insert_feature_quantizers(const std::vector<FeaturePoint>& poin
     if (point.consumer->op() != fx::Opcode::Output)
       points_[it->point].consumers.push_back(point.consumer->name());
   }
+}
+
+/// The path, or another if a module of the model itself is there: a file that was quantized before
+/// has constants called like quantizers.
+std::string QuantModel::free_path(std::string path) const {
+  while (module_->find_module(path) &&
+         !std::dynamic_pointer_cast<Quantizer>(module_->find_module(path)))
+    path += "_1";
+  return path;
 }
 
 /// A call of the quantizer at `path`, which is made if it is not there yet.
@@ -195,7 +208,7 @@ void QuantModel::insert_weight_quantizer(const WeightPoint& point) {
   const std::string owner = is_module ? layer.target() : "";
   const fx::Value& given = call.args[point.argument];
   const std::string tensor = is_module ? owner + "." + point.argument : given.node().target();
-  std::string path = tensor + "_quantizer";
+  std::string path = free_path(tensor + "_quantizer");
   auto known = std::find_if(points_.begin(), points_.end(), [&](const QuantPoint& other) {
     return !other.is_feature() && other.value == tensor;
   });
@@ -274,7 +287,7 @@ void QuantModel::calc_qparams(const CalcOptions& options) {
   calibration_.reset();
   const std::string& fit = platform().scale_fit;
   if (!fit.empty()) scale_fits().get(fit)(*module_, points_);
-  set_bias_scales(*module_, points_);
+  set_bias_scales(*module_, points_, platform());
 }
 
 void QuantModel::set_quant(const Enabled& enabled) {
@@ -283,7 +296,9 @@ void QuantModel::set_quant(const Enabled& enabled) {
   for (const QuantPoint& point : points_) {
     with_context(
         [&] {
-          point.quantizer->set_enabled(point.is_feature() ? enabled.features : enabled.weights);
+          const bool on = point.is_feature() ? enabled.features : enabled.weights;
+          const bool has_scale = point.quantizer->is_calibrated() || !point.is_bias();
+          point.quantizer->set_enabled(on && (has_scale || enabled.features));
         },
         [&] { return point.place(); });
   }

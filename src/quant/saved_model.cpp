@@ -1,5 +1,7 @@
 #include "sparsebit/quant/saved_model.h"
 
+#include "quant/config/platform_check.h"
+
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/fx/lint.h"
@@ -260,6 +262,7 @@ class SavedModelReader {
     for (const Json& entry : json.at("points")) read_point(entry);
     model_->config_.platform =
         platforms::parse_platform(json.at("platform").get<std::string>(), "the saved platform");
+    check_platform(*model_->config_.platform);
     if (json.contains("floats")) {
       for (const Json& entry : json.at("floats")) model_->floats_.push_back(decision_from(entry));
     }

@@ -6,6 +6,7 @@
 #include "sparsebit/deploy/prepare.h"
 #include "sparsebit/nn/functional.h"
 #include "sparsebit/nn/layers.h"
+#include "sparsebit/report/coverage.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -185,6 +186,24 @@ TEST(Insertion, Attention) {
                                                                  "v", "matmul_1", "ln", "act"}));
   const quant::QuantModel nlp = prepare_by_platform(model, "academic_nlp", {}, example);
   EXPECT_EQ(nlp.layer("emb").weight_quantizer().spec().channel_axis, 1);
+}
+
+/// Where placement put quantizers, coverage sees integers: pools, concatenations and residuals.
+TEST(Insertion, CoverageAgreesWithPlacement) {
+  const auto share_of = [](quant::QuantModel model) {
+    const at::Tensor x = at::randn({1, 3, 8, 8});
+    model.prepare_calibration();
+    model.forward({x});
+    model.calc_qparams();
+    return report::coverage_of(model).share_of_macs();
+  };
+  for (const char* platform : {"tensorrt", "tensorrt_explicit", "qdq", "snpe", "ppl_cuda", "stpu",
+                               "tengine_u8", "vitis", "openvino", "academic", "nnie"}) {
+    EXPECT_EQ(share_of(prepared<Res>(platform)), 1) << platform;
+    // The DPU has no leaky relu, so that layers behind it read floats.
+    if (platform == std::string("vitis")) continue;
+    EXPECT_EQ(share_of(prepared<Yolo>(platform)), 1) << platform;
+  }
 }
 
 /// TensorRT's own placement: of a residual sum, the branch that a layer ends is added in float.

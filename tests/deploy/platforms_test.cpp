@@ -1,6 +1,8 @@
 // Every platform deploys every kind of network of the zoo.
 
 #include "core/temp_dir.h"
+#include "deploy/formats/stpu_minmax.h"
+#include "deploy/formats/tengine_scale.h"
 
 #include "sparsebit/deploy/artefact_format.h"
 #include "sparsebit/deploy/deploy.h"
@@ -61,6 +63,36 @@ TEST(Platforms, EveryOneDeploysEveryNetwork) {
   }
 }
 
+/// Of a convolution in front of a relu6, and of relus in front of a concatenation, files have one
+/// range, the same for both.
+TEST(Platforms, FilesDoNotContradictThemselves) {
+  const at::NoGradGuard no_gradients;
+  const auto written = [](const std::string& network, const std::string& platform,
+                          const std::string& format) {
+    const zoo::Example example = zoo::make(network);
+    example.model->eval();
+    const at::Tensor x = at::randn({1, 3, 64, 64}, at::detail::createCPUGenerator(1));
+    quant::QuantModel model = prepare_by_platform(*example.model, platform, {}, {x});
+    model.prepare_calibration();
+    model.forward({x});
+    model.calc_qparams();
+    const DeployModel deployed(model);
+    return artefact_formats().get(format).write(deployed).front().content;
+  };
+  const auto tengine = read_tengine_scale(written("mobilenet_v2", "tengine_u8", "tengine_scale"));
+  EXPECT_GT(tengine.size(), 50u);
+  const StpuRanges stpu = read_stpu_minmax(written("squeezenet1_1", "stpu", "stpu_minmax"));
+  int relus = 0;
+  for (const auto& [name, range] : stpu.tensors) {
+    const std::string after = name + "_activation";
+    if (const auto it = stpu.tensors.find(after); it != stpu.tensors.end()) {
+      EXPECT_EQ(range.max, it->second.max) << name;
+      ++relus;
+    }
+  }
+  EXPECT_EQ(relus, 24);  // three in each of eight blocks
+}
+
 /// A description names only what exists.
 TEST(Platforms, DescriptionsAreConsistent) {
   for (const std::string& name : platforms::platforms().names()) {
@@ -88,7 +120,7 @@ TEST(Platforms, DescriptionsAreConsistent) {
     }
     const quant::QConfig config = quant::default_qconfig(platforms::platforms().get(name));
     EXPECT_EQ(config.platform->name, name);
-    EXPECT_FALSE(quant::parse_qconfig(parse_yaml(platform.config, name)).platform->name.empty());
+    EXPECT_EQ(quant::parse_qconfig(parse_yaml(platform.config, name)).platform->name, name);
   }
 }
 

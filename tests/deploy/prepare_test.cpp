@@ -155,6 +155,28 @@ TEST(PrepareByPlatform, TracingOptions) {
   EXPECT_EQ(kept.module().find_attribute("note")->string(), "kept");
 }
 
+/// Batch norms stay, and a saved simulation knows.
+TEST(PrepareByPlatform, AcademicMode) {
+  Nested network;
+  const quant::QuantModel model = prepare_by_platform(network, "openvino", {.academic_mode = true});
+  EXPECT_TRUE(model.platform().placement.transparent.empty());
+  EXPECT_FALSE(model.config().schedule.fuse_bn);
+  const quant::QuantSpec& weight = model.layer("conv").weight_quantizer().spec();
+  EXPECT_EQ(weight.qmin(), -63);
+  EXPECT_EQ(weight.qmax(), 63);
+  EXPECT_EQ(*platforms::parse_platform(model.platform().text, "saved"), model.platform());
+}
+
+/// Without activations the int32 biases have no scale yet; they stay off.
+TEST(PrepareByPlatform, WeightsAloneOnARuntimeWithIntegerBiases) {
+  Nested network;
+  const at::Tensor x = at::randn({1, 4, 4, 4});
+  quant::QuantModel model = prepare_by_platform(network, "onnxruntime", {}, {x});
+  enable_calibration(model, quant::QuantizerKind::Weights);
+  enable_quantization(model, quant::QuantizerKind::Weights);
+  EXPECT_NO_THROW(model.forward({x}));
+}
+
 TEST(PrepareByPlatform, StateHelpers) {
   quant::QuantModel model = nested();
   const at::Tensor x = at::randn({2, 4, 4, 4});
@@ -189,8 +211,18 @@ extra_quantizer_dict:
   const quant::Quantizer& weight = prepared.layer("conv").weight_quantizer();
   EXPECT_EQ(weight.config().observer.type, "batch_mse");
   EXPECT_EQ(weight.config().quantizer.type, "adaround");
+  EXPECT_EQ(weight.config().observer.error_exponent, 2.4);
+  EXPECT_EQ(prepared.layer("conv").input_quantizer().config().observer.type, "ema_mse");
+  EXPECT_EQ(prepared.layer("gate").input_quantizers().size(), 1u);
   EXPECT_EQ(to_string(weight.spec().scheme), "per-channel-affine");
   EXPECT_THAT(values(prepared), Not(Contains("head.conv.weight")));
+}
+
+/// Whatever the order of the keys.
+TEST(CustomConfig, ArgumentsBelongToTheirQuantizer) {
+  const CustomConfig config = parse_custom_config(parse_yaml(
+      "extra_qconfig_dict: {a_fakeq_params: {alpha: 0.3}, a_fakequantize: DSQFakeQuantize}", "c"));
+  EXPECT_THAT(config.activations, Contains(testing::Pair("QUANTIZER.DSQ.ALPHA", "0.3")));
 }
 
 TEST(CustomConfig, ErrorsNameTheLine) {

@@ -51,6 +51,9 @@ TEST(PlatformReader, ErrorsNameTheLine) {
   EXPECT_THAT(error_of("name: x\nbased_on: tpu"),
               HasSubstr("p.yaml:2: based_on: there is no built-in platform 'tpu'"));
   EXPECT_THAT(error_of("- a"), HasSubstr("expected a platform"));
+  EXPECT_THAT(error_of("name: a/../b"), HasSubstr("expected letters, digits and '_'"));
+  EXPECT_THAT(error_of("name: x\nbased_on: qdq\noperators: {frobnicate: none}"),
+              HasSubstr("there is no row 'frobnicate' to remove"));
   EXPECT_THAT(error_of("name: x\nplacement: {readers: some}"),
               HasSubstr("expected one of quantized, all, found 'some'"));
 }

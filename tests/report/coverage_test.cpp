@@ -34,7 +34,8 @@ TEST(Coverage, FallsWithWhatIsOff) {
 }
 
 TEST(Coverage, OfEveryPlatform) {
-  for (const char* platform : {"tensorrt", "snpe", "openvino", "virtual"})
+  for (const char* platform :
+       {"tensorrt", "tensorrt_explicit", "snpe", "openvino", "tengine_u8", "virtual"})
     EXPECT_DOUBLE_EQ(coverage_of(test::calibrated_net(platform)).share_of_macs(), 1) << platform;
 }
 

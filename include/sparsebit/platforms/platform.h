@@ -76,7 +76,8 @@ struct TensorLimits {
   std::vector<std::string> schemes = {};  ///< the usual one first; empty: any
   bool groups = true;                     ///< scales per group of inputs
   bool power_of_two = false;              ///< scales have to be powers of two
-  bool signed_integers = false;           ///< there are no unsigned ones
+  std::vector<int64_t> range = {};  ///< the lowest and highest integer; empty: all of the bits
+  bool signed_integers = false;     ///< there are no unsigned ones
   bool full_range = false;  ///< all integers of the bits are used, so that the type itself clips
   std::vector<std::string> unsupported_quantizers = {};  ///< QUANTIZER.TYPE it has no integers for
 
@@ -135,7 +136,9 @@ struct Platform {
   std::string scale_fit = {};              ///< how scales are adjusted after calibration
   std::vector<std::string> lowering = {};  ///< rewrites before placement
   std::string float_kernels =
-      {};                      ///< whose float arithmetic the simulation uses; empty: libtorch's
+      {};  ///< whose float arithmetic the simulation uses; empty: libtorch's
+  /// Its files run in ONNX Runtime, so that a certificate judges the integer kernels there.
+  bool runs_in_onnxruntime = false;
   bool exact_sums = false;     ///< with its scales, sums of products are exact in float32 as well
   bool four_bit_types = true;  ///< INT4 and UINT4 in ONNX files
   bool integer_operators = false;           ///< the QOperator form can be written

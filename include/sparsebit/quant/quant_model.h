@@ -108,6 +108,7 @@ class QuantModel {
   fx::Node& insert_feature_quantizer(const FeaturePoint& point, const std::string& path,
                                      const std::string& name);
   void insert_weight_quantizer(const WeightPoint& point);
+  std::string free_path(std::string path) const;
 
   QConfig config_;
   std::shared_ptr<fx::GraphModule> module_;

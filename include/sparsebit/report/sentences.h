@@ -7,10 +7,10 @@
 
 namespace sparsebit::report {
 
-/// A decision for people: "'conv1', which it reads, is float".
+/// A decision for people: "its input 'conv1' is float".
 std::string sentence(const quant::Decision& decision, const platforms::Platform& platform);
 
-/// The same without names, so that equal reasons can be counted: "an input is float".
+/// The same without names, so that equal reasons can be counted: "its input is float".
 std::string summary_of(const quant::Decision& decision, const platforms::Platform& platform);
 
 }  // namespace sparsebit::report

@@ -13,8 +13,8 @@ namespace {
 
 bool is_skipped(const onnx::NodeProto& node) {
   static const std::set<std::string> types = {
-      "Flatten", "Relu",         "PRelu", "Sigmoid", "Reshape",
-      "Softmax", "CaffeSoftmax", "Clip",  "Mul",     "GlobalAveragePool"};
+      "Flatten",      "Relu", "PRelu", "Sigmoid",           "Reshape", "Softmax",
+      "CaffeSoftmax", "Clip", "Mul",   "GlobalAveragePool", "Shape"};
   const bool is_grouped = node.op_type() == "Conv" && int_attribute(node, "group", 1) > 1;
   return types.contains(node.op_type()) || is_grouped;
 }

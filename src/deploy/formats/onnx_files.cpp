@@ -2,6 +2,7 @@
 
 #include "deploy/formats/onnx_bytes.h"
 
+#include "sparsebit/core/error.h"
 #include "sparsebit/export/quantized_onnx.h"
 #include "sparsebit/io/onnx_file.h"
 #include "sparsebit/io/onnx_tensor.h"
@@ -40,6 +41,10 @@ std::vector<DeployFile> write_onnx_qdq(const DeployModel& model) {
 }
 
 std::vector<DeployFile> write_onnx_qoperator(const DeployModel& model) {
+  const platforms::Platform& platform = model.quantized().platform();
+  SPARSEBIT_CHECK(platform.integer_operators, Unsupported,
+                  "format 'onnx_qoperator': ", platform.name,
+                  " has no integer operators; onnxruntime does");
   return {{model.name() + "_qoperator.onnx",
            quantized_onnx(model, exports::QuantizedOnnxOptions::Form::Operators)}};
 }

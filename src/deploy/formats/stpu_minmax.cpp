@@ -19,7 +19,6 @@ class StpuWriter {
   explicit StpuWriter(const DeployModel& model) : graph_(model.clean().graph()), links_(graph_) {
     for (const TensorRange& range : ranges_within(model, {.format = "stpu_minmax"})) {
       const double scale = range.scale.item<double>();
-      scales_[range.tensor] = scale;
       if (range.kind == TensorKind::Activation) {
         largest_[range.tensor] = kLargestInteger * scale;
       } else {
@@ -29,12 +28,12 @@ class StpuWriter {
   }
 
   Json write() {
-    for (const auto& [relu, convolution] : convolutions_before_relu(graph_)) {
-      if (largest_.contains(relu)) largest_[convolution] = largest_[relu];
-    }
     for (int i = graph_.node_size() - 1; i >= 0; --i) unify_concat(graph_.node(i));
     for (const onnx::NodeProto& node : graph_.node()) {
       if (node.op_type() == "Sigmoid") largest_[node.output(0)] = 1;
+    }
+    for (const auto& [relu, convolution] : convolutions_before_relu(graph_)) {
+      if (largest_.contains(relu)) largest_[convolution] = largest_[relu];
     }
     for (const auto& [tensor, largest] : largest_) json_[tensor] = min_max(largest);
     for (const onnx::NodeProto& node : graph_.node()) write_layer(node);
@@ -53,15 +52,16 @@ class StpuWriter {
     for (const auto& [layer, scale] : weights_) {
       if (layer != node.name()) continue;
       json_[layer + "_weights"] = min_max(kLargestInteger * scale);
-      const auto input = scales_.find(node.input(0));
-      if (node.input_size() < 3 || input == scales_.end()) continue;
-      json_[layer + "_bias"] = {{"alpha", scale * input->second}, {"zero_point", 0}};
+      const auto input = largest_.find(node.input(0));
+      if (node.input_size() < 3 || input == largest_.end()) continue;
+      json_[layer + "_bias"] = {{"alpha", scale * input->second / kLargestInteger},
+                                {"zero_point", 0}};
     }
   }
 
   const onnx::GraphProto& graph_;
   OnnxLinks links_;
-  std::map<std::string, double> scales_, largest_;       // by tensor
+  std::map<std::string, double> largest_;                // magnitude, by tensor
   std::vector<std::pair<std::string, double>> weights_;  // scales by node
   Json json_ = Json::object();
 };

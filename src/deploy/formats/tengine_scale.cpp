@@ -13,7 +13,7 @@ namespace sparsebit::deploy {
 
 std::vector<DeployFile> write_tengine_scale(const DeployModel& model) {
   const auto fused = convolutions_before_relu(model.clean().graph());
-  std::string text;
+  std::map<std::string, std::string> lines;  // by tensor
   for (const TensorRange& range :
        ranges_within(model, {.format = "tengine_scale", .weights = false, .zero_points = true})) {
     SPARSEBIT_CHECK(range.qmin == 0, Unsupported, "format 'tengine_scale': activation '",
@@ -21,9 +21,12 @@ std::vector<DeployFile> write_tengine_scale(const DeployModel& model) {
                     range.qmax);
     const std::string numbers = " " + number_text(range.scale.item<float>()) + " " +
                                 number_text(range.zero_point.to(at::kInt).item<int>()) + "\n";
-    if (const auto it = fused.find(range.tensor); it != fused.end()) text += it->second + numbers;
-    text += range.tensor + numbers;
+    lines.try_emplace(range.tensor, numbers);
+    // The convolution in front of a relu has the relu's parameters, whatever its own were.
+    if (const auto it = fused.find(range.tensor); it != fused.end()) lines[it->second] = numbers;
   }
+  std::string text;
+  for (const auto& [tensor, numbers] : lines) text += tensor + numbers;
   return {{model.name() + "_for_tengine.scale", text}};
 }
 
@@ -33,8 +36,10 @@ std::map<std::string, TengineRange> read_tengine_scale(const std::string& conten
     SPARSEBIT_CHECK(words.size() == 3, InvalidModel,
                     "tengine_scale: expected 'tensor scale zero_point', found ", words.size(),
                     " words");
-    found[words[0]] = {float_of(words[1], "tengine_scale"),
-                       static_cast<int>(number_of(words[2], "tengine_scale"))};
+    const TengineRange range = {float_of(words[1], "tengine_scale"),
+                                static_cast<int>(number_of(words[2], "tengine_scale"))};
+    SPARSEBIT_CHECK(found.emplace(words[0], range).second, InvalidModel, "tengine_scale: '",
+                    words[0], "' has two lines");
   }
   return found;
 }

@@ -86,12 +86,16 @@ struct FileKind {
   bool has_integer_operators = false;  ///< QLinearConv and the like
   std::string backend = {};            ///< as `sparsebit quantize` noted it
 
+  /// What it was made for, as far as is known.
+  const platforms::Platform* platform(const quant::QuantModel* simulation) const {
+    if (simulation) return &simulation->platform();
+    const platforms::PlatformPtr* known = platforms::platforms().find(backend);
+    return known ? known->get() : nullptr;
+  }
   /// Whether ONNX Runtime computes the same sums as we do, to the last bit.
   bool sums_are_exact(const quant::QuantModel* simulation) const {
-    if (has_integer_operators) return false;
-    if (simulation) return simulation->platform().exact_sums;
-    const platforms::PlatformPtr* platform = platforms::platforms().find(backend);
-    return platform && (*platform)->exact_sums;
+    const platforms::Platform* known = platform(simulation);
+    return !has_integer_operators && known && known->exact_sums;
   }
 };
 
@@ -127,10 +131,11 @@ std::string processor() {
 struct Trial {
   Runner runner;
   Run run;
-  std::optional<double> limit;  // nothing: not judged
+  std::optional<double> limit;  // nothing: not judged, or by the float model
   std::vector<DifferenceMeter> meters = {};
   std::string missing = {};  // why it cannot be computed
   bool refused = false;      // by ONNX Runtime
+  bool judged = true;
 };
 
 class Certifier {
@@ -157,7 +162,11 @@ class Certifier {
     if (options.simulation) {
       result_.expected = "simulation";
       expected_ = [this](const Tensors& in) { return run_simulation(*options_.simulation, in); };
-      trials_.push_back({Runner::ReadAgain, again, options.most_steps.value_or(1)});
+      const bool exact = kind_.sums_are_exact(options.simulation) || options.original.empty();
+      trials_.push_back({Runner::ReadAgain, again,
+                         options.most_steps ? options.most_steps
+                         : exact            ? std::optional(1.)
+                                            : std::nullopt});
     } else {
       result_.expected = to_string(Runner::ReadAgain);
       expected_ = again;
@@ -198,6 +207,8 @@ class Certifier {
     if (!limit && kind_.sums_are_exact(options_.simulation)) limit = 1;
     add_session(Runner::NotOptimized, options_.file, {.optimize = "disable"}, limit);
     quantized_ = add_session(Runner::Optimized, options_.file, {}, options_.most_steps_optimized);
+    const platforms::Platform* platform = kind_.platform(options_.simulation);
+    trials_.back().judged = !platform || platform->runs_in_onnxruntime;
     if (!options_.original.empty())
       original_ = add_session(Runner::FloatModel, options_.original, {}, std::nullopt);
   }
@@ -264,7 +275,7 @@ class Certifier {
     if (!original_) return;
     const double limit = std::clamp(most_steps_of(compared(trials_.back())), kLeast, kMost);
     for (Trial& trial : trials_) {
-      if (!trial.limit && trial.runner != Runner::FloatModel) trial.limit = limit;
+      if (!trial.limit && trial.judged && trial.runner != Runner::FloatModel) trial.limit = limit;
     }
   }
 

@@ -3,21 +3,11 @@
 #include "quant/calibration/onnxruntime_scales.h"
 
 #include "sparsebit/fx/resolve.h"
+#include "sparsebit/quant/regions/integer_regions.h"
 
 #include <ATen/ATen.h>
 
 namespace sparsebit::quant {
-namespace {
-
-/// The calibrated quantizer that gives this argument; null when it has none.
-const Quantizer* quantizer_at(const fx::Value& argument, const fx::GraphModule& module) {
-  if (!argument.is_node() || argument.node().op() != fx::Opcode::CallModule) return nullptr;
-  const auto* found = dynamic_cast<const Quantizer*>(module.find(argument.node().target()));
-  return found && found->is_calibrated() && !found->is_off_for_good() ? found : nullptr;
-}
-
-}  // namespace
-
 Registry<ScaleFit>& scale_fits() {
   static Registry<ScaleFit> registry = [] {
     Registry<ScaleFit> r("scale fit");
@@ -27,17 +17,25 @@ Registry<ScaleFit>& scale_fits() {
   return registry;
 }
 
-void set_bias_scales(fx::GraphModule& module, const std::vector<QuantPoint>& points) {
+void set_bias_scales(fx::GraphModule& module, const std::vector<QuantPoint>& points,
+                     const platforms::Platform& platform) {
   const at::NoGradGuard no_gradients;
+  const IntegerRegions regions(module, platform);
+  const auto quantizer_of = [&](const fx::Value& argument) {
+    return argument.is_node() ? regions.quantizer_behind(argument.node()) : nullptr;
+  };
   for (const QuantPoint& point : points) {
     if (!point.is_bias()) continue;
     const fx::Node* layer = module.graph().find(point.consumers.front());
     const fx::OperatorCall call = *fx::resolve(*layer, module);
-    const Quantizer* input = quantizer_at(call.args.values().front(), module);
-    const Quantizer* weight = quantizer_at(call.args[call.op->weight->argument], module);
-    if (!input || !weight) continue;  // one of them is not calibrated yet
-    const at::Tensor scale = input->final_qparams().scale * weight->final_qparams().scale;
-    point.quantizer->set_qparams({scale, at::zeros_like(scale)});
+    const Quantizer* input = quantizer_of(call.args.values().front());
+    const Quantizer* weight = quantizer_of(call.args[call.op->weight->argument]);
+    if (!input || !weight) {
+      point.quantizer->switch_off({DecisionKind::InputIsFloat, point.value, layer->name()});
+    } else if (input->is_calibrated() && weight->is_calibrated()) {
+      const at::Tensor scale = input->final_qparams().scale * weight->final_qparams().scale;
+      point.quantizer->set_qparams({scale, at::zeros_like(scale)});
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "sparsebit/core/registry.h"
 #include "sparsebit/fx/graph_module.h"
+#include "sparsebit/platforms/platform.h"
 #include "sparsebit/quant/quantizers/quant_point.h"
 
 #include <functional>
@@ -15,7 +16,9 @@ using ScaleFit = std::function<void(fx::GraphModule&, const std::vector<QuantPoi
 /// `scale_fit`.
 Registry<ScaleFit>& scale_fits();
 
-/// Sets the scales of biases that are stored as int32: input scale times weight scale.
-void set_bias_scales(fx::GraphModule& module, const std::vector<QuantPoint>& points);
+/// Sets the scales of biases that are stored as int32: input scale times weight scale. A bias of a
+/// layer that reads floats is switched off.
+void set_bias_scales(fx::GraphModule& module, const std::vector<QuantPoint>& points,
+                     const platforms::Platform& platform);
 
 }  // namespace sparsebit::quant

@@ -190,6 +190,16 @@ void check_limits(const TensorConfig& config, const platforms::TensorLimits& lim
         [&] { return name + " cannot compute what " + config.quantizer.type + " simulates"; });
   const auto& range = config.quantizer.range;
   const int64_t steps = (int64_t{1} << config.quantizer.bits) - 1;
+  if (!limits.range.empty()) {
+    const QuantSpec spec{.scheme = *config.scheme,
+                         .bits = static_cast<int>(quantizer.bits),
+                         .restricted = quantizer.restricted,
+                         .range = range};
+    check(spec.qmin() >= limits.range[0] && spec.qmax() <= limits.range[1], "QUANTIZER.RANGE", [&] {
+      return c10::str(name, " needs RANGE: [", limits.range[0], ", ", limits.range[1],
+                      "] or less, not ", spec.qmin(), " to ", spec.qmax());
+    });
+  }
   check(!limits.signed_integers || !range || range->low < 0, "QUANTIZER.RANGE",
         [&] { return name + " has signed integers"; });
   check(!limits.full_range || !range || range->high - range->low == steps, "QUANTIZER.RANGE",

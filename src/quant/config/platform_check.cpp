@@ -17,6 +17,34 @@ void check_operator(const std::string& name, const std::string& platform, const 
                        did_you_mean(name, known)));
 }
 
+void check_bits(int64_t bits, const std::string& key, const std::string& platform) {
+  SPARSEBIT_CHECK(bits == 0 || (bits >= kLeastBits && bits <= kMostBits), InvalidArgument,
+                  "platform ", platform, ": ", key, ": expected ", kLeastBits, " to ", kMostBits,
+                  " bits, found ", bits);
+}
+
+/// A row says only what its operator has: a weight, arguments by their names.
+void check_rule(const std::string& name, const platforms::OperatorRule& rule,
+                const std::string& platform) {
+  const fx::Operator& op = *fx::operators().find_operator(name);
+  const std::string where = "platform " + platform + ": operators." + name;
+  const bool needs_weight =
+      rule.form == platforms::IntegerForm::Layer || rule.form == platforms::IntegerForm::Lookup;
+  SPARSEBIT_CHECK(!needs_weight || op.weight, InvalidArgument, where, ".form: '", name,
+                  "' has no weight, so it is neither a layer nor a lookup");
+  const auto check_argument = [&](const std::string& argument, const char* key) {
+    SPARSEBIT_CHECK(op.schema.find(argument), InvalidArgument, where, ".", key,
+                    ": there is no argument '", argument, "'");
+  };
+  for (const std::string& input : rule.inputs) check_argument(input, "inputs");
+  for (const auto& condition : rule.conditions)
+    check_argument(condition.argument, condition.equal ? "when" : "unless");
+  check_bits(rule.bits, "operators." + name + ".bits", platform);
+  SPARSEBIT_CHECK(!rule.weight_axis || (*rule.weight_axis >= 0 && *rule.weight_axis <= 1),
+                  InvalidArgument, where, ".weight_axis: expected 0 or 1, found ",
+                  *rule.weight_axis);
+}
+
 }  // namespace
 
 void check_platform(const platforms::Platform& platform) {
@@ -27,11 +55,10 @@ void check_platform(const platforms::Platform& platform) {
     check({name}, "operators");
     check(rule.fused_with, "fused_with");
     check(rule.not_after, "not_after");
-    const fx::Schema& schema = fx::operators().find_operator(name)->schema;
-    for (const std::string& input : rule.inputs)
-      SPARSEBIT_CHECK(schema.find(input), InvalidArgument, "platform ", platform.name,
-                      ": operators.", name, ".inputs: there is no argument '", input, "'");
+    check_rule(name, rule, platform.name);
   }
+  check_bits(platform.placement.first_and_last_bits, "placement.first_and_last_bits",
+             platform.name);
   for (const auto& [name, why] : platform.floats) check({name}, "floats");
   const platforms::PlacementPolicy& policy = platform.placement;
   check(policy.pass_through, "placement.pass_through");

@@ -17,7 +17,8 @@ namespace {
 
 /// The one given, or a registered one.
 platforms::PlatformPtr platform_of(const Yaml& value, const platforms::PlatformPtr& given) {
-  const std::string name = lower_case(value.to_text());
+  const bool is_file = value.to_text().ends_with(".yaml") || value.to_text().ends_with(".yml");
+  const std::string name = is_file ? value.to_text() : lower_case(value.to_text());
   if (given && (name == given->name || value.to_text() == given->name)) return given;
   SPARSEBIT_CHECK(!given, InvalidArgument, value.where(), ": it is for the platform ", name,
                   ", and --platform says ", given->name);
@@ -236,7 +237,10 @@ QConfig parse_qconfig(const std::filesystem::path& file, platforms::PlatformPtr 
 }
 
 void QConfig::set(Target target, const std::string& key, const std::string& value) {
-  set_tensor_key(target == Target::Weight ? weight : feature, target, key, parse_yaml(value, key));
+  TensorConfig& config = target == Target::Weight ? weight : feature;
+  set_tensor_key(config, target, key, parse_yaml(value, key));
+  auto& range = config.quantizer.range;  // of other bits, it has no meaning
+  if (range && !range->fits(static_cast<int>(config.quantizer.bits))) range.reset();
 }
 
 void check_qconfig(const QConfig& config) {

@@ -1,6 +1,7 @@
 #include "quant/placement/placement_builder.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -79,6 +80,7 @@ class OperatorPlacement : public PlacementBuilder {
   void place_unknown() {
     for (Node& node : module_.graph().nodes()) {
       if (!is_call(node) || fx::find_spelling(node, module_) || !is_added_unknown(node)) continue;
+      if (is_skipped(node) || !policy_.inputs) continue;
       std::erase_if(placement_.floats, [&](const Decision& d) { return d.node == node.name(); });
       for (Node* input : node.inputs()) {
         if (may_be_floats(*input)) want(*input, node, {});
@@ -264,7 +266,12 @@ class OperatorPlacement : public PlacementBuilder {
 
   void add_point(Node& value, const Wanted& wanted) {
     if (!wanted.consumer) return add_for_all_readers(value, wanted);
-    placement_.features.push_back({&value, wanted.consumer, wanted.config});
+    add_once(value, *wanted.consumer, wanted.config);
+  }
+
+  void add_once(Node& value, Node& reader, const TensorConfig& config) {
+    if (placed_.insert({&value, &reader}).second)
+      placement_.features.push_back({&value, &reader, config});
   }
 
   /// Readers that asked have their own settings; the others see what the first one asked for.
@@ -273,8 +280,7 @@ class OperatorPlacement : public PlacementBuilder {
       const auto own = std::find_if(wanted_.begin(), wanted_.end(), [&](const Wanted& w) {
         return w.value == &value && w.consumer == reader;
       });
-      placement_.features.push_back(
-          {&value, reader, own == wanted_.end() ? first.config : own->config});
+      add_once(value, *reader, own == wanted_.end() ? first.config : own->config);
     }
   }
 
@@ -314,7 +320,16 @@ class OperatorPlacement : public PlacementBuilder {
       ends_.insert(input->users().begin(), input->users().end());
     const Node* output = module_.graph().output_node();
     const bool single = output && !output->args().empty() && output->args()[0].is_node();
-    if (single) ends_.insert(&output->args()[0].node());
+    if (!single) return;
+    const Node* last = &output->args()[0].node();
+    while (is_call(*last) && !has_weight(*last) && last->inputs().size() == 1)
+      last = last->inputs().front();
+    ends_.insert(last);
+  }
+
+  bool has_weight(const Node& node) const {
+    const fx::Spelling* spelling = fx::find_spelling(node, module_);
+    return spelling && spelling->op->weight;
   }
 
   bool is_first_or_last(const Node& node) const { return ends_.contains(&node); }
@@ -330,6 +345,7 @@ class OperatorPlacement : public PlacementBuilder {
   Nodes listed_;  // operators of the table, in graph order
   std::vector<Wanted> wanted_;
   std::unordered_set<const Node*> ends_;
+  std::set<std::pair<const Node*, const Node*>> placed_;  // value and reader
 };
 
 }  // namespace

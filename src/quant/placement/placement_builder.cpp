@@ -37,6 +37,22 @@ void PlacementBuilder::for_each_call(
 
 namespace {
 
+/// Whether a pattern names the node's module, or one around it.
+bool is_inside(const Node& node, const std::string& pattern) {
+  const std::string& path = node.module_path();
+  for (size_t end = path.find('.');; end = path.find('.', end + 1)) {
+    if (!path.empty() && glob_match(path.substr(0, end), pattern)) return true;
+    if (end == std::string::npos) return false;
+  }
+}
+
+/// The type of the module that a node calls, or the function.
+std::string called_name(const Node& node, const fx::Module& root) {
+  const fx::Module* module =
+      node.op() == fx::Opcode::CallModule ? root.find(node.target()) : nullptr;
+  return module ? module->type() : node.target();
+}
+
 /// A name of the operator: canonical, or one of its spellings.
 bool names_operator(const std::vector<std::string>& names, const fx::Operator& op) {
   return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
@@ -50,9 +66,9 @@ bool names_operator(const std::vector<std::string>& names, const fx::Operator& o
 bool PlacementBuilder::is_excluded(const Node& node, const fx::OperatorCall& call) const {
   const OperatorSelection& asked = config_.selection;
   if (contains(asked.additional_nodes, node.name())) return false;
-  const bool by_module = std::any_of(
-      asked.excluded_modules.begin(), asked.excluded_modules.end(),
-      [&](const std::string& pattern) { return glob_match(node.module_path(), pattern); });
+  const bool by_module =
+      std::any_of(asked.excluded_modules.begin(), asked.excluded_modules.end(),
+                  [&](const std::string& pattern) { return is_inside(node, pattern); });
   return by_module || contains(asked.excluded_nodes, node.name()) ||
          names_operator(asked.excluded_operators, *call.op);
 }
@@ -63,10 +79,8 @@ bool PlacementBuilder::is_added(const Node& node, const fx::OperatorCall& call) 
 }
 
 bool PlacementBuilder::is_added_unknown(const Node& node) const {
-  if (contains(config_.selection.additional_nodes, node.name())) return true;
-  const bool is_module = node.op() == fx::Opcode::CallModule;
-  const fx::Module* module = is_module ? module_.find(node.target()) : nullptr;
-  return contains(config_.selection.additional_operators, module ? module->type() : node.target());
+  return contains(config_.selection.additional_nodes, node.name()) ||
+         contains(config_.selection.additional_operators, called_name(node, module_));
 }
 
 TensorConfig PlacementBuilder::config_of(Target target, const Node& node) {
@@ -174,16 +188,14 @@ void PlacementBuilder::note_unused_selection() {
   const auto calls = [&](const Node& node, const std::string& name) {
     const fx::Spelling* spelling = fx::find_spelling(node, module_);
     return spelling ? names_operator({name}, *spelling->op)
-                    : is_call(node) && (node.target() == name || is_added_unknown(node));
+                    : is_call(node) && name == called_name(node, module_);
   };
   const OperatorSelection& asked = config_.selection;
   note(asked.additional_operators, "operator of the model", calls);
   note(asked.excluded_operators, "operator of the model", calls);
   note(asked.additional_nodes, "node", is_node);
   note(asked.excluded_nodes, "node", is_node);
-  note(asked.excluded_modules, "module", [](const Node& node, const std::string& pattern) {
-    return glob_match(node.module_path(), pattern);
-  });
+  note(asked.excluded_modules, "module", is_inside);
 }
 
 }  // namespace sparsebit::quant

@@ -14,10 +14,6 @@
 
 namespace sparsebit::quant {
 
-inline bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 /// What all policies of placement have in common: settings by names, weights, and notes of what
 /// stays float and which patterns matched nothing.
 class PlacementBuilder {

@@ -47,10 +47,21 @@ class RegionPlacement : public PlacementBuilder {
     for (Candidate& candidate : candidates_) {
       if (candidate.kept && candidate.is(IntegerForm::Layer)) place_layer(candidate);
     }
+    note_additions();
     return finish();
   }
 
  private:
+  /// Regions hold what the target has kernels for; nothing can be added to that.
+  void note_additions() {
+    const OperatorSelection& asked = config_.selection;
+    for (const auto* names : {&asked.additional_operators, &asked.additional_nodes}) {
+      for (const std::string& name : *names)
+        placement_.unused_patterns.push_back("'" + name + "' cannot be added: " + platform_.name +
+                                             " quantizes what it has integer kernels for");
+    }
+  }
+
   // --- which nodes ----------------------------------------------------------------------------
 
   void find_candidate(Node& node) {

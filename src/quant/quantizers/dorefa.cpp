@@ -54,6 +54,8 @@ class DoReFa : public CloneableQuantizer<DoReFa> {
     return find_tensor("largest")->item<double>();
   }
 
+  bool needs_training() const override { return true; }
+
  private:
   QParams find_qparams() override {
     const QParams found = observer().qparams();

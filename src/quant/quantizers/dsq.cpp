@@ -19,6 +19,8 @@ class Dsq : public CloneableQuantizer<Dsq> {
 
   bool is_scale_free() const override { return !spec().pot_scale; }
 
+  bool needs_training() const override { return true; }
+
  private:
   at::Tensor simulate(const at::Tensor& x) override {
     const at::Tensor result = fake_quant(x.detach(), qparams(), spec());

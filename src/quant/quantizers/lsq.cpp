@@ -15,6 +15,8 @@ class Lsq : public CloneableQuantizer<Lsq> {
 
   bool is_scale_free() const override { return true; }
 
+  bool needs_training() const override { return true; }
+
  private:
   bool trains_scale() const override { return true; }
 

@@ -23,6 +23,8 @@ class LsqPlus : public CloneableQuantizer<LsqPlus> {
 
   bool is_scale_free() const override { return true; }
 
+  bool needs_training() const override { return true; }
+
  private:
   bool trains_scale() const override { return true; }
   bool trains_zero_point() const override { return !spec().is_per_channel(); }

@@ -21,6 +21,8 @@ class Pact : public CloneableQuantizer<Pact> {
 
   QParams qparams() const override { return qparams_of_limit(); }
 
+  bool needs_training() const override { return true; }
+
  private:
   QParams find_qparams() override {
     observer().range();  // throws when nothing was seen

@@ -39,30 +39,43 @@ bool IntegerRegions::computes_nothing(const Node& node, const fx::OperatorCall& 
 /// Where points sit at operators, an activation is computed with the operator before it.
 bool IntegerRegions::is_fused(const Node& node, const fx::OperatorCall& call) const {
   const PlacementPolicy& policy = platform_.placement;
-  if (policy.kind != PlacementPolicy::Kind::OperatorInputs || node.inputs().empty()) return false;
-  const fx::Spelling* before = fx::find_spelling(*node.inputs().front(), module_);
+  const bool is_unary = node.inputs().size() == 1;
+  if (policy.kind != PlacementPolicy::Kind::OperatorInputs || !is_unary) return false;
+  const Node& input = *node.inputs().front();
+  const fx::Spelling* before = fx::find_spelling(input, module_);
   if (!before) return false;
-  const auto contains = [](const std::vector<std::string>& names, const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
   const OperatorRule* rule = find_rule(platform_, *call.op);
-  if (rule) return contains(rule->fused_with, before->op->row());
+  if (rule && contains(rule->fused_with, before->op->row())) return true;
+  const bool with_layer = contains(policy.fuses, call.op->row()) && before->op->weight;
   const bool with_any =
-      contains(policy.fuses, call.op->row()) || contains(policy.pass_through, call.op->row());
-  return with_any && find_rule(platform_, *before->op);
+      contains(policy.pass_through, call.op->row()) && find_rule(platform_, *before->op);
+  return (with_layer || with_any) && input.users().size() == 1;
 }
 
-/// The quantizer whose integers a value still is: behind views of it, and behind what keeps the
-/// grid of its input.
+/// An edge that the target computes in float inside of one step.
+bool IntegerRegions::is_fused_edge(const OperatorRule& rule, const Node& operand) const {
+  const fx::Spelling* spelling = fx::find_spelling(operand, module_);
+  if (!spelling) return false;
+  const bool ends_layer = spelling->op->weight && operand.users().size() == 1;
+  return contains(rule.fused_with, spelling->op->row()) || (rule.residual && ends_layer);
+}
+
 const Quantizer* IntegerRegions::quantizer_behind(const Node& operand) const {
   if (const Quantizer* quantizer = quantizer_at(operand)) return quantizer;
-  if (platform_.placement.kind == PlacementPolicy::Kind::IntegerRegions) return nullptr;
+  const PlacementPolicy& policy = platform_.placement;
+  if (policy.kind == PlacementPolicy::Kind::IntegerRegions) return nullptr;
   const fx::Spelling* spelling = fx::find_spelling(operand, module_);
   if (!spelling || operand.inputs().empty()) return nullptr;
-  const auto& grid = platform_.placement.keeps_grid;
-  const bool keeps =
-      spelling->op->view || std::find(grid.begin(), grid.end(), spelling->op->row()) != grid.end();
-  return keeps ? quantizer_behind(*operand.inputs().front()) : nullptr;
+  const std::string& op = spelling->op->row();
+  const bool keeps = spelling->op->view || contains(policy.keeps_grid, op);
+  if (!keeps && !contains(policy.transparent, op)) return nullptr;
+  const Quantizer* first = nullptr;
+  for (const Node* input : operand.inputs()) {
+    const Quantizer* found = quantizer_behind(*input);
+    if (!found) return nullptr;
+    if (!first) first = found;
+  }
+  return first;
 }
 
 bool IntegerRegions::is_clipped_by_rounding(const Node& node, const fx::OperatorCall& call) const {
@@ -86,6 +99,7 @@ std::optional<Decision> IntegerRegions::why_float(const Node& node,
     operands.insert(operands.end(), inside.begin(), inside.end());
   }
   for (const Node* operand : operands) {
+    if (is_fused_edge(rule, *operand)) continue;
     if (std::optional<Decision> decision = float_operand(node, *operand)) return decision;
   }
   if (operands.empty() && rule.form != IntegerForm::Lookup)

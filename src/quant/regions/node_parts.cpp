@@ -64,6 +64,10 @@ std::vector<std::pair<std::string, const fx::Value*>> integer_arguments(
   return found;
 }
 
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 std::vector<Node*> nodes_in(const fx::Value& value) {
   if (value.is_node()) return {&value.node()};
   std::vector<Node*> nodes;

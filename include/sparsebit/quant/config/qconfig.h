@@ -1,6 +1,7 @@
 #pragma once
 
 #include "sparsebit/core/yaml.h"
+#include "sparsebit/passes/pass.h"
 #include "sparsebit/platforms/platform.h"
 #include "sparsebit/quant/spec/tensor_config.h"
 
@@ -34,6 +35,7 @@ struct QuantSchedule {
   bool bn_tuning = false;  ///< batch norms stay until batchnorm_tuning() is over
   bool disable_unnecessary_quant = true;
   std::map<std::string, bool> passes = {};  ///< other passes by name, switched on or off
+  std::vector<passes::Pass> extra = {};     ///< passes of the user's own, for C++ only
 };
 
 /// Operators that are added to, or left out of, those that the platform quantizes. Operators are

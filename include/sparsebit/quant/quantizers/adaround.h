@@ -20,6 +20,8 @@ class Adaround : public Quantizer {
  protected:
   fx::ModulePtr shallow_copy() const override;
 
+  bool needs_training() const override { return true; }
+
  private:
   at::Tensor simulate(const at::Tensor& x) override;
 };

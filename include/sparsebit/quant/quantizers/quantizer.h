@@ -65,6 +65,8 @@ class Quantizer : public fx::Module {
   /// The integers that stand for a tensor, as int32: what the simulation gives is
   /// (q - zero_point) * scale. Calibrated before.
   at::Tensor integers(const at::Tensor& x);
+  /// Whether it is meant to be trained, so that calibration alone says little.
+  virtual bool needs_training() const { return false; }
   /// Whether its numbers are (q - zero_point) * scale for integers q.
   virtual bool has_uniform_steps() const { return true; }
   /// The number d if tanh(x) / d is quantized instead of x.

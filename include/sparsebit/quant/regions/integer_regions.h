@@ -33,10 +33,13 @@ class IntegerRegions {
 
   /// The quantizer that a node calls, unless it is off for good; null for other nodes.
   const Quantizer* quantizer_at(const fx::Node& node) const;
+  /// The quantizer whose integers a value still is: its own, or one behind views of it, behind what
+  /// keeps the grid of its input, and behind concatenations that points move over.
+  const Quantizer* quantizer_behind(const fx::Node& operand) const;
 
  private:
   bool is_fused(const fx::Node& node, const fx::OperatorCall& call) const;
-  const Quantizer* quantizer_behind(const fx::Node& operand) const;
+  bool is_fused_edge(const platforms::OperatorRule& rule, const fx::Node& operand) const;
   std::optional<Decision> float_operand(const fx::Node& node, const fx::Node& operand) const;
   std::optional<Decision> float_weight(const fx::Node& node, const fx::OperatorCall& call) const;
   std::optional<Decision> float_result(const fx::Node& node, const platforms::OperatorRule& rule,

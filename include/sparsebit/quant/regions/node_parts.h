@@ -32,6 +32,8 @@ bool is_constant(const fx::Value& value);
 /// names in the row, the first.
 std::vector<std::pair<std::string, const fx::Value*>> integer_arguments(
     const fx::OperatorCall& call, const platforms::OperatorRule& rule);
+/// Whether a name is in a list of a platform's description.
+bool contains(const std::vector<std::string>& names, const std::string& name);
 /// The nodes in a value, those in lists as well.
 std::vector<fx::Node*> nodes_in(const fx::Value& value);
 

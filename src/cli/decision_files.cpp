@@ -1,0 +1,35 @@
+#include "cli/decision_files.h"
+
+#include "sparsebit/core/atomic_file.h"
+#include "sparsebit/core/error.h"
+#include "sparsebit/report/decisions.h"
+#include "sparsebit/report/sentences.h"
+
+#include <filesystem>
+
+namespace sparsebit::cli {
+
+void check_strictly(const quant::QuantModel& model, const report::Coverage& coverage) {
+  std::string problems;
+  const auto add = [&](const quant::Decision& decision) {
+    problems += "\n  " + decision.node + ": " + report::sentence(decision, model.platform());
+  };
+  for (const std::string& pattern : model.unused_patterns()) problems += "\n  " + pattern;
+  for (const quant::Decision& decision : model.floats()) {
+    if (decision.kind == quant::DecisionKind::UnknownOperator) add(decision);
+  }
+  for (const report::NodeCoverage* node : coverage.floats()) {
+    if (node->macs > 0) add(*node->why_float);
+  }
+  SPARSEBIT_CHECK(problems.empty(), InvalidArgument,
+                  "--strict: these are not quantized as asked:", problems);
+}
+
+void write_decisions(const std::string& file, const quant::QuantModel& model) {
+  const auto decisions = report::decisions_of(model);
+  const bool json = std::filesystem::path(file).extension() == ".json";
+  write_file_atomically(file, json ? report::to_json(decisions, model.platform())
+                                   : report::to_text(decisions, model.platform()));
+}
+
+}  // namespace sparsebit::cli
