@@ -88,15 +88,16 @@ TEST_P(ZooFormats, AreWrittenOrRefused) {
   EXPECT_EQ(refused, GetParam().refused);
 }
 
-const Names kNotSymmetricPerChannel = {"nnie", "stpu_minmax", "tengine_scale", "vitis"};
-const Names kNotAffine = {"clip_ranges", "ncnn_table",     "nnie",
+const Names kNotSymmetricPerChannel = {"nnie", "onnx_qoperator", "stpu_minmax", "tengine_scale",
+                                       "vitis"};
+const Names kNotAffine = {"clip_ranges", "ncnn_table",     "nnie", "onnx_qoperator",
                           "stpu_minmax", "tensorrt_cache", "vitis"};
 
 INSTANTIATE_TEST_SUITE_P(
     All, ZooFormats,
     testing::Values(Case{"resnet20", symmetric_config(), kNotSymmetricPerChannel},
                     Case{"yolo", affine_config(), kNotAffine},
-                    Case{"deit_tiny", power_of_two_config(), {"tengine_scale"}},
+                    Case{"deit_tiny", power_of_two_config(), {"onnx_qoperator", "tengine_scale"}},
                     Case{"bert", symmetric_config(), kNotSymmetricPerChannel}),
     [](const auto& info) { return info.param.name; });
 
