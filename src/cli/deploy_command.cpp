@@ -63,7 +63,7 @@ std::unique_ptr<quant::QuantModel> prepared_model(const CalibrationOptions& aske
   return model;
 }
 
-/// Before anybody waits for calibration.
+/// Wrong names are errors before calibration starts.
 void check_formats(const DeployOptions& options) {
   const CalibrationOptions& asked = options.calibration;
   const bool calibrates = !is_simulation(asked.model) && options.formats.empty();

@@ -14,7 +14,7 @@
 namespace sparsebit::deploy {
 namespace {
 
-/// Whoever reads a quantizer's result reads what it quantizes.
+/// Consumers of a quantizer read its input instead.
 void remove_quantizers(fx::GraphModule& module) {
   for (fx::Node* node : module.graph().node_list()) {
     if (node->op() != fx::Opcode::CallModule) continue;

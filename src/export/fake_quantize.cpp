@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kDomain = "org.openvinotoolkit";
 
-/// The lowest and the highest integer of the grid that OpenVINO is told.
+/// The lowest and the highest integer of the grid in the OpenVINO file.
 struct Grid {
   int64_t low, high;
   int64_t levels() const { return high - low + 1; }

@@ -20,7 +20,7 @@ enum class RunMode {
 /// Other kernels for operators, by canonical name: for runs that imitate another library.
 using Kernels = std::map<std::string, Kernel, std::less<>>;
 
-/// Values that are shown to somebody while a graph runs: calibration, profiling. An engine that
+/// Results that a caller wants to see while a graph runs: calibration, profiling. An engine that
 /// fuses steps keeps these apart.
 struct Taps {
   std::vector<const Node*> nodes = {};  ///< whose results are shown; placeholders may be among them

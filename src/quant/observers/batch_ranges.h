@@ -53,7 +53,7 @@ class LastRange {
 };
 
 /// An observer that finds a range in each batch by itself. A batch is what one observe() shows:
-/// calibration shows sample by sample, unless it is told to show whole batches.
+/// calibration shows sample by sample, unless `whole_batches` is set.
 /// @tparam Ranges  one of the above.
 template <class Ranges>
 class BatchRangeObserver : public Observer {

@@ -19,7 +19,7 @@ class GivenSlope : public torch::autograd::Function<GivenSlope> {
   }
 };
 
-/// Whether somebody will ask for the gradient of x.
+/// Whether the gradient of x will be computed.
 inline bool needs_slope(const at::Tensor& x) {
   return x.requires_grad() && at::GradMode::is_enabled();
 }

@@ -20,7 +20,7 @@ enum class DecisionKind {
   WeightDisabled,      ///< W.QUANTIZER.DISABLE
   SumNotRequested,     ///< A.QADD.ENABLE_QUANT is off
   // What it reads and writes.
-  WrittenInPlace,   ///< somebody writes to its memory
+  WrittenInPlace,   ///< another node writes to its memory
   WritesInput,      ///< it changes its own input
   NotAnActivation,  ///< its argument `other` is no activation
   OneActivation,    ///< only one of its operands is an activation
