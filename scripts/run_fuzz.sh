@@ -9,19 +9,20 @@ build=${1:?usage: run_fuzz.sh BUILD SECONDS [TARGET...]}
 seconds=${2:?usage: run_fuzz.sh BUILD SECONDS [TARGET...]}
 shift 2
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(idx image npy safetensors onnx torchscript qconfig dataset quantized)
+[ ${#targets[@]} -gt 0 ] || targets=(idx image npy safetensors onnx torchscript platform qconfig dataset quantized)
 root=$(cd "$(dirname "$0")/.." && pwd)
 onnx_data=/usr/share/libonnx-testdata/data
 declare -A largest=([idx]=4096 [image]=8192 [npy]=4096 [safetensors]=4096 [onnx]=65536 [torchscript]=65536
-  [qconfig]=4096 [dataset]=8192 [quantized]=16384)
+  [platform]=8192 [qconfig]=4096 [dataset]=8192 [quantized]=16384)
 declare -A most_megabytes=([idx]=16 [image]=512 [npy]=16 [safetensors]=16 [onnx]=128 [torchscript]=256
-  [qconfig]=16 [dataset]=64 [quantized]=64)
+  [platform]=16 [qconfig]=16 [dataset]=64 [quantized]=64)
 
 seeds_of() {  # copies real files into the corpus, named by their content
   local target=$1 corpus=$2
   local -a files=()
   case $target in
     onnx) mapfile -t files < <(find "$onnx_data" "$root/tests" "$root/fuzz/seeds/onnx" -name '*.onnx' -size -48k) ;;
+    platform) mapfile -t files < <(find "$root/src/platforms" -name '*.yaml') ;;
     qconfig) mapfile -t files < <(find "$root/examples" -name '*.yaml') ;;
     torchscript) mapfile -t files < <(find "$root/tests" -name '*.pt' -size -64k) ;;
     *) mapfile -t files < <(find "$root/fuzz/seeds/$target" -type f) ;;
