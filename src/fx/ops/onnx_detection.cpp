@@ -2,6 +2,8 @@
 #include "fx/ops/kernels.h"
 #include "fx/ops/onnx_input.h"
 
+#include <ATen/ATen.h>
+
 #include <cmath>
 #include <numeric>
 

@@ -3,6 +3,7 @@
 #include "fx/ops/onnx_input.h"
 #include "fx/ops/onnx_window.h"
 
+#include <ATen/ATen.h>
 #include <ATen/Dispatch.h>
 
 #include <limits>

@@ -3,6 +3,8 @@
 #include "fx/ops/kernels.h"
 #include "fx/ops/onnx_input.h"
 
+#include <ATen/ATen.h>
+
 #include <cmath>
 
 namespace sparsebit::fx {

@@ -2,6 +2,7 @@
 #include "fx/ops/kernels.h"
 #include "fx/ops/onnx_input.h"
 
+#include <ATen/ATen.h>
 #include <ATen/WrapDimUtils.h>
 
 namespace sparsebit::fx {

@@ -3,6 +3,7 @@
 #include "fx/ops/onnx_dtype.h"
 #include "fx/ops/onnx_input.h"
 
+#include <ATen/ATen.h>
 #include <ATen/WrapDimUtils.h>
 
 #include <cmath>

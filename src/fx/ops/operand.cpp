@@ -2,6 +2,7 @@
 
 #include "sparsebit/core/error.h"
 
+#include <ATen/ATen.h>
 #include <ATen/ScalarOps.h>
 
 #include <algorithm>

@@ -1,6 +1,8 @@
 #include "quant/quantizers/all_quantizers.h"
 #include "quant/quantizers/given_slope.h"
 
+#include <ATen/ATen.h>
+
 #include <cmath>
 
 namespace sparsebit::quant {

@@ -4,6 +4,8 @@
 
 #include "sparsebit/core/log.h"
 
+#include <ATen/ATen.h>
+
 namespace sparsebit::quant {
 namespace {
 

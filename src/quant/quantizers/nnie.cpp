@@ -3,6 +3,8 @@
 
 #include "sparsebit/core/error.h"
 
+#include <ATen/ATen.h>
+
 #include <cmath>
 
 namespace sparsebit::quant {

@@ -4,6 +4,8 @@
 
 #include "sparsebit/core/error.h"
 
+#include <ATen/ATen.h>
+
 namespace sparsebit::quant {
 namespace {
 
