@@ -3,9 +3,6 @@
 #include "platforms/built_in.h"
 
 #include "sparsebit/core/atomic_file.h"
-#include "sparsebit/core/error.h"
-
-#include <algorithm>
 
 namespace sparsebit::platforms {
 

@@ -59,11 +59,9 @@ bool fits(const fx::OperatorCall& call, const ArgumentCondition& condition) {
 }  // namespace
 
 const OperatorRule* find_rule(const Platform& platform, const fx::Operator& op) {
-  for (const std::string& name : {op.name, op.row()}) {
-    const auto it = platform.operators.find(name);
-    if (it != platform.operators.end()) return &it->second;
-  }
-  return nullptr;
+  auto it = platform.operators.find(op.name);
+  if (it == platform.operators.end()) it = platform.operators.find(op.row());
+  return it == platform.operators.end() ? nullptr : &it->second;
 }
 
 std::optional<Decision> float_by_rule(const Platform& platform, const fx::Node& node,

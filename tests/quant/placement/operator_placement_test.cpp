@@ -6,18 +6,12 @@
 namespace sparsebit::quant::operator_placement_test {
 namespace {
 
+using test::kConv;
 using test::placed;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
-
-const std::string kConv = R"(
-    %x = input()
-    %w = self.w
-    %b = self.b
-    %c = torch.conv2d(%x, %w, %b)
-)";
 
 /// One range belongs to the tensor: who did not ask sees it quantized as well.
 TEST(OperatorPlacement, ReadersOfATensorSeeItsQuantizer) {

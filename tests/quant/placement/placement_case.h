@@ -14,6 +14,14 @@ namespace sparsebit::quant::test {
 /// bias [4], `self.m` a matrix [8, 8]; the input is [1, 4, 8, 8].
 std::unique_ptr<fx::GraphModule> graph_of(const std::string& text);
 
+/// The start of most cases: a convolution `%c` of the input `%x`, with weight `%w` and bias `%b`.
+inline const std::string kConv = R"(
+    %x = input()
+    %w = self.w
+    %b = self.b
+    %c = torch.conv2d(%x, %w, %b)
+)";
+
 /// What a platform's own config places in it, "value > consumer" for each point.
 struct Placed {
   std::set<std::string> points;

@@ -6,16 +6,10 @@
 namespace sparsebit::quant::region_placement_test {
 namespace {
 
+using test::kConv;
 using test::placed;
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-const std::string kConv = R"(
-    %x = input()
-    %w = self.w
-    %b = self.b
-    %c = torch.conv2d(%x, %w, %b)
-)";
 
 /// A part of a tuple, a slice, a concatenation: copies of integers have one scale.
 TEST(RegionPlacement, SplitsSlicesAndConcatenationsAreIntegers) {
