@@ -1,5 +1,7 @@
 #include "export/integer_operators.h"
 
+#include "sparsebit/quant/regions/integer_regions.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -25,23 +27,39 @@ std::map<std::string, OnnxForm> forms_of(const platforms::Platform& platform) {
   return forms;
 }
 
+/// Names of the nodes that the platform computes with integers.
+std::set<std::string> integer_nodes(const quant::QuantModel& model) {
+  const fx::GraphModule& module = model.module();
+  const quant::IntegerRegions regions(module, model.platform());
+  std::set<std::string> names;
+  for (const fx::Node& node : module.graph().nodes()) {
+    const std::optional<fx::OperatorCall> call = fx::resolve(node, module);
+    if (call && !regions.why_float(node, *call)) names.insert(node.name());
+  }
+  return names;
+}
+
+/// The node of the graph that a node of the file was written for: "linear" of "linear/MatMul".
+std::string written_for(const NodeProto& node) {
+  return node.name().substr(0, node.name().find('/'));
+}
+
 class Rewriting {
  public:
-  Rewriting(onnx::GraphProto& graph, const platforms::Platform& platform)
-      : graph_(graph), forms_(forms_of(platform)) {
+  Rewriting(onnx::GraphProto& graph, const quant::QuantModel& model)
+      : graph_(graph), forms_(forms_of(model.platform())), integer_nodes_(integer_nodes(model)) {
     for (NodeProto& node : *graph.mutable_node()) {
       for (const std::string& output : node.output()) maker_[output] = &node;
       for (const std::string& input : node.input()) readers_[input].push_back(&node);
     }
     for (const onnx::ValueInfoProto& output : graph.output()) outputs_.insert(output.name());
-    for (const onnx::TensorProto& tensor : graph.initializer())
-      types_[tensor.name()] = tensor.data_type();
   }
 
   bool run() {
     for (NodeProto& node : *graph_.mutable_node()) {
+      if (!node.domain().empty() || !integer_nodes_.contains(written_for(node))) continue;
       const auto form = forms_.find(node.op_type());
-      if (form != forms_.end() && node.domain().empty()) rewrite(node, form->second);
+      if (form != forms_.end()) rewrite(node, form->second);
     }
     drop_unused();
     return uses_microsoft_;
@@ -109,23 +127,14 @@ class Rewriting {
 
   void copy_integers(NodeProto& node) {
     const NodeProto* input = dequantizer_of(node.input(0));
-    if (!input || is_cubic(node)) return;
+    if (!input) return;
     std::vector<const NodeProto*> results;
     for (const std::string& output : node.output()) {
-      const NodeProto* result = quantizer_of(output);
-      const bool same =
-          result && result->input(1) == input->input(1) && result->input(2) == input->input(2);
-      if (!same) return;
-      results.push_back(result);
+      results.push_back(quantizer_of(output));
+      if (!results.back()) return;
     }
     node.set_input(0, input->input(0));
     for (size_t i = 0; i < results.size(); ++i) take_output(node, static_cast<int>(i), *results[i]);
-  }
-
-  static bool is_cubic(const NodeProto& node) {
-    return std::any_of(node.attribute().begin(), node.attribute().end(), [](const auto& attribute) {
-      return attribute.name() == "mode" && attribute.s() == "cubic";
-    });
   }
 
   void take_output(NodeProto& node, int index, const NodeProto& quantizer) {
@@ -136,7 +145,7 @@ class Rewriting {
   const NodeProto* dequantizer_of(const std::string& value) const {
     const auto it = maker_.find(value);
     const bool found = it != maker_.end() && it->second->op_type() == "DequantizeLinear";
-    return found && is_plain(*it->second) ? it->second : nullptr;
+    return found ? it->second : nullptr;
   }
 
   /// The only reader of a value, if it makes integers of it.
@@ -144,24 +153,7 @@ class Rewriting {
     const auto it = readers_.find(value);
     const bool alone = it != readers_.end() && it->second.size() == 1 && !outputs_.contains(value);
     const bool found = alone && it->second.front()->op_type() == "QuantizeLinear";
-    return found && is_plain(*it->second.front()) ? it->second.front() : nullptr;
-  }
-
-  /// Of 8 bits, without groups, and per tensor unless it is a weight: integer operators know no
-  /// others.
-  bool is_plain(const NodeProto& pair) const {
-    const bool has_zero = pair.input_size() == 3;  // biases have none
-    const auto type = types_.find(pair.input(has_zero ? 2 : 0));
-    const int32_t wanted = has_zero ? onnx::TensorProto::INT8 : onnx::TensorProto::INT32;
-    const bool fits =
-        type != types_.end() &&
-        (type->second == wanted || (has_zero && type->second == onnx::TensorProto::UINT8));
-    if (!fits) return false;
-    for (const onnx::AttributeProto& attribute : pair.attribute()) {
-      if (attribute.name() == "block_size" && attribute.i() > 0) return false;
-      if (attribute.name() == "axis" && !types_.contains(pair.input(0))) return false;
-    }
-    return true;
+    return found ? it->second.front() : nullptr;
   }
 
   /// Pairs that nobody reads any more, from the end.
@@ -185,9 +177,9 @@ class Rewriting {
 
   onnx::GraphProto& graph_;
   std::map<std::string, OnnxForm> forms_;
+  std::set<std::string> integer_nodes_;
   std::unordered_map<std::string, NodeProto*> maker_;
   std::unordered_map<std::string, std::vector<const NodeProto*>> readers_;
-  std::unordered_map<std::string, int32_t> types_;  // of constants
   std::set<std::string> outputs_;
   std::set<const NodeProto*> replaced_;  // quantizers whose integers another node makes
   bool uses_microsoft_ = false;
@@ -195,8 +187,8 @@ class Rewriting {
 
 }  // namespace
 
-bool use_integer_operators(onnx::GraphProto& graph, const platforms::Platform& platform) {
-  return Rewriting(graph, platform).run();
+bool use_integer_operators(onnx::GraphProto& graph, const quant::QuantModel& model) {
+  return Rewriting(graph, model).run();
 }
 
 }  // namespace sparsebit::exports
