@@ -149,10 +149,10 @@ ChosenConfig chosen_config(const CalibrationOptions& options) {
   if (options.custom.empty()) return chosen;
   const deploy::CustomConfig custom = deploy::parse_custom_config(read_yaml(options.custom));
   const bool traces = !custom.trace.preserve.empty() || !custom.trace.concrete_args.empty() ||
-                      !custom.leaf_modules.empty() || !custom.extra_passes.empty();
+                      !custom.leaf_modules.empty();
   SPARSEBIT_CHECK(!traces, InvalidArgument, options.custom,
-                  ": preserve_attr, concrete_args, leaf_module and extra_fuse_dict are for models "
-                  "in C++, see deploy::prepare_by_platform()");
+                  ": preserve_attr, concrete_args and leaf_module are for models in C++, see "
+                  "deploy::prepare_by_platform()");
   chosen.config = deploy::customized(chosen.config, custom);
   chosen.text += "# changed by\n" + read_file(options.custom);
   return chosen;

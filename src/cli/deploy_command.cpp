@@ -125,7 +125,8 @@ void add_deploy_command(CLI::App& app, std::ostream& out) {
                   "File for what was decided about each node: FILE.json, or text")
       ->check(not_empty);
   cmd->add_option("--format", options->formats,
-                  "Formats to write instead of the platform's own; see docs/reference/deploy.md");
+                  fmt::format("Formats to write instead of the platform's own: {}",
+                              fmt::join(deploy::artefact_formats().names(), ", ")));
   cmd->footer(
       "MODEL is a model, or a simulation that 'sparsebit quantize' saved.\n"
       "Example:\n"

@@ -9,7 +9,7 @@
 namespace sparsebit::deploy {
 namespace {
 
-using Settings = std::vector<std::pair<std::string, std::string>>;
+using Settings = std::vector<Setting>;
 using Names = std::map<std::string, std::string, std::less<>>;
 
 /// MQBench's observers; its MSEObserver looks at single batches.
@@ -51,6 +51,10 @@ const Names& argument_keys() {
               c10::str(value.where(), ": there is no key '", key, "'", did_you_mean(key, known)));
 }
 
+void add(const std::string& key, const std::string& value, const Yaml& found, Settings& into) {
+  into.push_back({key, value, found.where()});
+}
+
 /// A name of MQBench's, or one of ours.
 std::string translated(const Yaml& value, const Names& names) {
   const auto it = names.find(value.to_text());
@@ -63,7 +67,7 @@ void read_arguments(const Yaml& map, Settings& into) {
     std::vector<std::string> known;
     for (const auto& [argument, key] : argument_keys()) known.push_back(argument);
     if (it == argument_keys().end()) fail_unknown(value, name, known);
-    into.emplace_back(it->second, value.to_text());
+    add(it->second, value.to_text(), value, into);
   }
 }
 
@@ -72,33 +76,48 @@ void read_scheme(const Yaml& map, Settings& into) {
   bool symmetric = true, per_channel = false;
   for (const auto& [name, value] : map.entries()) {
     if (name == "bit") {
-      into.emplace_back("QUANTIZER.BIT", value.to_text());
+      add("QUANTIZER.BIT", value.to_text(), value, into);
     } else if (name == "symmetry") {
       symmetric = value.to_bool();
     } else if (name == "per_channel") {
       per_channel = value.to_bool();
     } else if (name == "pot_scale") {
-      into.emplace_back("QUANTIZER.POT_SCALE", value.to_text());
+      add("QUANTIZER.POT_SCALE", value.to_text(), value, into);
     } else if (name == "symmetric_range") {
-      into.emplace_back("QUANTIZER.RESTRICTED", value.to_text());
+      add("QUANTIZER.RESTRICTED", value.to_text(), value, into);
     } else if (const auto it = argument_keys().find(name); it != argument_keys().end()) {
-      into.emplace_back(it->second, value.to_text());
+      add(it->second, value.to_text(), value, into);
     } else {
       fail_unknown(value, name, {"bit", "symmetry", "per_channel", "pot_scale", "symmetric_range"});
     }
   }
-  into.emplace_back("QSCHEME", std::string(per_channel ? "per-channel-" : "per-tensor-") +
-                                   (symmetric ? "symmetric" : "affine"));
+  add("QSCHEME",
+      std::string(per_channel ? "per-channel-" : "per-tensor-") +
+          (symmetric ? "symmetric" : "affine"),
+      map, into);
+}
+
+/// The type that was chosen before; empty if none was.
+std::string chosen_quantizer(const Settings& settings) {
+  for (const Setting& setting : settings) {
+    if (setting.key == "QUANTIZER.TYPE") return setting.value;
+  }
+  return "";
 }
 
 void read_quantizer_arguments(const Yaml& map, Settings& into) {
   for (const auto& [name, value] : map.entries()) {
-    if (name != "alpha") fail_unknown(value, name, {"alpha"});
-    const bool is_dsq = std::any_of(into.begin(), into.end(), [](const auto& setting) {
-      return setting == std::pair<std::string, std::string>("QUANTIZER.TYPE", "dsq");
-    });
-    into.emplace_back(is_dsq ? "QUANTIZER.DSQ.ALPHA" : "QUANTIZER.PACT.ALPHA_VALUE",
-                      value.to_text());
+    SPARSEBIT_CHECK(name != "scale" && name != "zero_point", InvalidArgument, value.where(),
+                    ": calibration finds where scales and zero points start; leave it out");
+    if (name == "use_grad_scaling") {
+      add("QUANTIZER.LSQ.GRAD_SCALING", value.to_text(), value, into);
+    } else if (name == "alpha") {
+      const bool is_dsq = chosen_quantizer(into) == "dsq";
+      add(is_dsq ? "QUANTIZER.DSQ.ALPHA" : "QUANTIZER.PACT.ALPHA_VALUE", value.to_text(), value,
+          into);
+    } else {
+      fail_unknown(value, name, {"alpha", "use_grad_scaling"});
+    }
   }
 }
 
@@ -114,9 +133,9 @@ void read_qconfig(const Yaml& map, CustomConfig& config) {
     Settings& into = is_weight ? config.weights : config.activations;
     const bool has_side = is_weight || key.starts_with("a_");
     if (has_side && name == "observer") {
-      into.emplace_back("OBSERVER.TYPE", translated(value, observer_names()));
+      add("OBSERVER.TYPE", translated(value, observer_names()), value, into);
     } else if (has_side && name == "fakequantize") {
-      into.emplace_back("QUANTIZER.TYPE", translated(value, quantizer_names()));
+      add("QUANTIZER.TYPE", translated(value, quantizer_names()), value, into);
     } else if (has_side && name == "qscheme") {
       read_scheme(value, into);
     } else if (has_side && name == "observer_extra_args") {
@@ -134,21 +153,21 @@ void read_qconfig(const Yaml& map, CustomConfig& config) {
 
 void read_selection(const Yaml& map, CustomConfig& config) {
   quant::OperatorSelection& into = config.selection;
-  const auto add = [](std::vector<std::string>& names, const Yaml& value) {
+  const auto append = [](std::vector<std::string>& names, const Yaml& value) {
     const std::vector<std::string> more = value.to_texts();
     names.insert(names.end(), more.begin(), more.end());
   };
   for (const auto& [key, value] : map.entries()) {
     if (key == "additional_function_type" || key == "additional_module_type") {
-      add(into.additional_operators, value);
+      append(into.additional_operators, value);
     } else if (key == "additional_node_name") {
-      add(into.additional_nodes, value);
+      append(into.additional_nodes, value);
     } else if (key == "exclude_module_name") {
-      add(into.excluded_modules, value);
+      append(into.excluded_modules, value);
     } else if (key == "exclude_function_type") {
-      add(into.excluded_operators, value);
+      append(into.excluded_operators, value);
     } else if (key == "exclude_node_name") {
-      add(into.excluded_nodes, value);
+      append(into.excluded_nodes, value);
     } else if (key == "academic_mode") {
       config.academic_mode = value.to_bool();
     } else {

@@ -57,12 +57,25 @@ size_t count(const quant::QuantModel& model, quant::Target target) {
   return tensors.size();
 }
 
+/// "- `input`: Float, 1 x 3 x 32 x 32"
+std::string list_inputs(const quant::QuantModel& model) {
+  std::string text;
+  for (const fx::Node* input : model.module().graph().placeholders()) {
+    text += "- `" + input->target() + "`";
+    if (const auto& info = input->tensor_info())
+      text += c10::str(": ", c10::toString(info->dtype), ", ", c10::Join(" x ", info->shape));
+    text += "\n";
+  }
+  return text;
+}
+
 std::string readme(const DeployModel& model, const std::vector<Artefact>& artefacts,
                    const std::string& title) {
   std::string text =
       c10::str("# ", title, "\n\nQuantized: ", count(model.quantized(), quant::Target::Feature),
                " activations and ", count(model.quantized(), quant::Target::Weight),
-               " weights.\n\n", kNotRun, ": the files follow their documented formats.\n");
+               " weights. Inputs, as calibrated:\n\n", list_inputs(model.quantized()), "\n",
+               kNotRun, ": the files follow their documented formats.\n");
   for (const auto& [format, files] : artefacts) {
     const ArtefactFormat& entry = artefact_formats().get(format);
     for (const DeployFile& file : files) text += "\n## " + file.name + "\n";
@@ -84,10 +97,14 @@ void check_not_overwritten(const std::filesystem::path& folder,
     }
   }
   const auto readme = folder / kReadme;
-  const bool ours = !std::filesystem::exists(readme, none) ||
-                    read_file(readme).find(kNotRun) != std::string::npos;
-  SPARSEBIT_CHECK(ours, InvalidArgument, readme.string(),
+  if (!std::filesystem::exists(readme, none)) return;
+  const std::string there = read_file(readme);
+  SPARSEBIT_CHECK(there.find(kNotRun) != std::string::npos, InvalidArgument, readme.string(),
                   ": there is a README already that deploy did not write; choose another folder");
+  const auto first_line = [](const std::string& text) { return text.substr(0, text.find('\n')); };
+  SPARSEBIT_CHECK(first_line(there) == first_line(files.back().content), InvalidArgument,
+                  folder.string(), ": these are the files of '", first_line(there).substr(2),
+                  "'; choose another folder");
 }
 
 /// All are complete on disk before the first appears.

@@ -1,7 +1,7 @@
 #include "sparsebit/deploy/prepare.h"
 
 #include "sparsebit/core/error.h"
-#include "sparsebit/passes/runner.h"
+#include "sparsebit/core/error_context.h"
 
 #include <algorithm>
 #include <set>
@@ -58,6 +58,11 @@ void replace_modules(fx::GraphModule& graph, const CustomConfig& custom) {
   }
 }
 
+void apply(const Setting& setting, quant::Target target, quant::QConfig& config) {
+  with_context([&] { config.set(target, setting.key, setting.value); },
+               [&] { return setting.where; });
+}
+
 }  // namespace
 
 quant::QConfig customized(quant::QConfig config, const CustomConfig& custom) {
@@ -66,11 +71,12 @@ quant::QConfig customized(quant::QConfig config, const CustomConfig& custom) {
     config.schedule.fuse_bn = false;
     if (auto& range = config.weight.quantizer.range) range->low = -range->high;
   }
-  for (const auto& [key, value] : custom.weights) config.set(quant::Target::Weight, key, value);
-  for (const auto& [key, value] : custom.activations)
-    config.set(quant::Target::Feature, key, value);
+  for (const Setting& setting : custom.weights) apply(setting, quant::Target::Weight, config);
+  for (const Setting& setting : custom.activations) apply(setting, quant::Target::Feature, config);
   quant::check_qconfig(config);
   config.selection = custom.selection;
+  for (const std::string& name : custom.extra_passes) passes::passes().get(name);  // or throw
+  config.schedule.first = custom.extra_passes;
   return config;
 }
 
@@ -93,7 +99,6 @@ quant::QuantModel prepare_by_platform(fx::Module& model, const std::string& plat
   }
   if (!custom.module_mapping.empty()) replace_modules(*graph, custom);
   graph->eval();
-  if (!custom.extra_passes.empty()) passes::run_selected(*graph, custom.extra_passes);
   return quant::QuantModel(*graph, config, example);
 }
 

@@ -158,11 +158,6 @@ std::optional<OnnxTensor> transposed_integers(GraphWriter& w, const OnnxTensor& 
 
 // --- quantizers of a graph ---------------------------------------------------------------------
 
-Quantizer* quantizer_at(const fx::GraphModule& module, const Node& node) {
-  if (node.op() != fx::Opcode::CallModule) return nullptr;
-  return dynamic_cast<Quantizer*>(const_cast<fx::Module*>(module.find(node.target())));
-}
-
 Attrs Exporter::extra_attributes(const QuantSpec& spec) const {
   return options_.quantized.bits_attribute ? Attrs{{"bits", spec.bits}} : Attrs{};
 }

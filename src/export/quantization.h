@@ -26,9 +26,6 @@ struct Quantized {
   bool is_per_tensor() const { return scale.dim() == 0; }
 };
 
-/// The quantizer that a node calls; null for other nodes.
-quant::Quantizer* quantizer_at(const fx::GraphModule& module, const fx::Node& node);
-
 /// The ONNX type that holds integers of a kind. Weights of 4 bits have a type from opset 21 on;
 /// features, which are not stored, gain nothing by it. 16 bits have one from opset 21 on, of which
 /// only the signed one is used, since libtorch has no other.

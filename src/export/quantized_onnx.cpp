@@ -72,8 +72,7 @@ onnx::ModelProto to_onnx(const quant::QuantModel& model, OnnxExportOptions optio
   SPARSEBIT_CHECK(!as_operators || options.opset >= kOldest, Unsupported,
                   "integer operators need opset ", kOldest, ", not ", options.opset);
   onnx::ModelProto proto = to_onnx(model.module(), options);
-  if (as_operators && use_integer_operators(*proto.mutable_graph(), model))
-    import_microsoft(proto);
+  if (as_operators && use_integer_operators(*proto.mutable_graph(), model)) import_microsoft(proto);
   return proto;
 }
 

@@ -84,7 +84,7 @@ class RecordedRun {
                     [&](const Node* n) { return data_.contains(n); }))
       data_.insert(&node);
     if (is_carried(node)) return std::nullopt;
-    if (quantizer_at(module_, node)) {  // as large
+    if (quant::find_quantizer(module_, node)) {  // as large
       const auto input = values_.find(node.inputs().front());
       return input == values_.end() ? std::nullopt : std::optional(own(input->second));
     }

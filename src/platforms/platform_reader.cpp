@@ -157,6 +157,8 @@ void read_limits(const Yaml& map, TensorLimits& limits) {
                    [&](const Yaml& v) {
                      limits.bits.clear();
                      for (const Yaml& item : v.items()) limits.bits.push_back(item.to_int());
+                     SPARSEBIT_CHECK(!limits.bits.empty(), InvalidArgument, v.where(),
+                                     ": expected at least one number of bits");
                    }},
                   {"schemes", names(limits.schemes)},
                   {"groups", flag(limits.groups)},

@@ -2,7 +2,7 @@
 
 #include "quant/quantizers/quantizers_as_before.h"
 
-#include "sparsebit/fx/interpreter.h"
+#include "sparsebit/fx/executor.h"
 
 #include <ATen/ATen.h>
 
@@ -48,7 +48,8 @@ class Profiler {
     fx::Taps taps;
     for (const Node& node : model_.module().graph().nodes()) taps.nodes.push_back(&node);
     taps.see = after;
-    model_.make_executor(fx::RunMode::Inference)->run(inputs, taps);
+    executor_ = model_.make_executor(fx::RunMode::Inference);  // for what is switched on
+    executor_->run(inputs, taps);
   }
 
   bool is_layer(const Node& node) const { return layers_.contains(node.name()); }
@@ -69,7 +70,7 @@ class Profiler {
       fx::NodeCall call;
       std::tie(call.args, call.kwargs) =
           node.map_arguments([&](Node& input) { return quantized(input); });
-      note(node, fx::Interpreter(model_.module()).run_node(node, call), value);
+      note(node, executor_->run_node(node, call), value);
     }
     for (const Node* input : node.inputs()) {
       if (--readers_.at(input) == 0) values_.erase(input);  // memory is for those still to come
@@ -94,6 +95,7 @@ class Profiler {
 
   QuantModel& model_;
   const ErrorMeasure& measure_;
+  std::unique_ptr<fx::Executor> executor_;
   std::map<std::string, Quantizer*> quantizers_;  // by node
   std::set<std::string> layers_;                  // nodes that read something quantized
   std::unordered_map<const Node*, fx::Value> values_;

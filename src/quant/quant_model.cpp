@@ -111,6 +111,7 @@ QuantModel::QuantModel(fx::Module& model, const QConfig& config,
   {
     const InputsAsTold sizes_stay_open(*module_);
     if (!example.empty()) fx::record_shapes(*module_, example);
+    passes::run_selected(*module_, config_.schedule.first);
     passes::run_passes(*module_, schedule_of(config_));
     if (!example.empty()) fx::record_shapes(*module_, example);
   }

@@ -78,6 +78,7 @@ Json json_of(const TensorConfig& config) {
           {"laplace", config.observer.distribution == Distribution::Laplace},
           {"nlc", config.observer.layout == Layout::Nlc},
           {"dsq_alpha", config.quantizer.dsq_alpha},
+          {"lsq_grad_scaling", config.quantizer.lsq_grad_scaling},
           {"quantile", config.observer.quantile},
           {"quantile_bins", config.observer.quantile_bins},
           {"std_scale", config.observer.std_scale},
@@ -105,6 +106,7 @@ TensorConfig config_from(const Json& json, const QuantSpec& spec) {
       json.at("laplace").get<bool>() ? Distribution::Laplace : Distribution::Gauss;
   config.observer.layout = json.at("nlc").get<bool>() ? Layout::Nlc : Layout::Nchw;
   read_if_told(json, "dsq_alpha", config.quantizer.dsq_alpha);
+  read_if_told(json, "lsq_grad_scaling", config.quantizer.lsq_grad_scaling);
   read_if_told(json, "quantile", config.observer.quantile);
   read_if_told(json, "quantile_bins", config.observer.quantile_bins);
   read_if_told(json, "std_scale", config.observer.std_scale);

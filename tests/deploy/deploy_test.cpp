@@ -32,7 +32,9 @@ TEST(Deploy, WritesTheFilesOfAllFormatsAndAReadme) {
   EXPECT_EQ(read_file(files[1]), artefact_formats().get("clip_ranges").write(view)[0].content);
   EXPECT_EQ(read_file(files[3]), R"(# Net for TensorRT
 
-Quantized: 7 activations and 5 weights.
+Quantized: 7 activations and 5 weights. Inputs, as calibrated:
+
+- `x`: Float, 2 x 3 x 10 x 10
 
 The vendors' tools were not run here: the files follow their documented formats.
 
@@ -72,6 +74,21 @@ TEST(Deploy, WritesNothingWhenAFormatDoesNotFit) {
   EXPECT_THAT(attempt({}, "net"), says("deploy: no format is named"));
   EXPECT_THAT(attempt({"vitis"}, "a/b"), says("deploy: 'a/b' cannot be the name of files"));
   EXPECT_FALSE(std::filesystem::exists(dir / "out"));
+}
+
+/// The same again replaces the files; those of another target stay.
+TEST(Deploy, AFolderHoldsOneTarget) {
+  const QuantModel model = calibrated_net(symmetric_config());
+  const sparsebit::test::TempDir dir;
+  const auto write = [&](const std::string& title) {
+    deploy(model, {"onnx_clean"}, dir.path(), "net", title);
+  };
+  write("net for tensorrt");
+  EXPECT_NO_THROW(write("net for tensorrt"));
+  EXPECT_THAT([&] { write("net for snpe"); },
+              Throws<Error>(Property(
+                  &Error::what,
+                  HasSubstr("these are the files of 'net for tensorrt'; choose another folder"))));
 }
 
 TEST(ArtefactFormats, EachSaysWhatItIsAndHowItIsLoaded) {

@@ -222,10 +222,51 @@ extra_quantizer_dict:
 TEST(CustomConfig, ArgumentsBelongToTheirQuantizer) {
   const CustomConfig config = parse_custom_config(parse_yaml(
       "extra_qconfig_dict: {a_fakeq_params: {alpha: 0.3}, a_fakequantize: DSQFakeQuantize}", "c"));
-  EXPECT_THAT(config.activations, Contains(testing::Pair("QUANTIZER.DSQ.ALPHA", "0.3")));
+  EXPECT_THAT(config.activations,
+              Contains(testing::FieldsAre("QUANTIZER.DSQ.ALPHA", "0.3", HasSubstr("c:1: "))));
+}
+
+/// Whether a scale's gradient is divided, by what LSQ says: sqrt(N * qmax).
+TEST(CustomConfig, GradientScalingOfLsqCanBeSwitchedOff) {
+  const auto gradient = [](const std::string& arguments) {
+    const CustomConfig custom = parse_custom_config(parse_yaml(
+        "extra_qconfig_dict: {w_fakequantize: LearnableFakeQuantize" + arguments + "}", "c"));
+    Nested network;
+    const at::Tensor x = at::ones({1, 4, 4, 4});
+    quant::QuantModel model = prepare_by_platform(network, "tensorrt", custom, {x});
+    enable_calibration(model, quant::QuantizerKind::Weights);
+    enable_quantization(model, quant::QuantizerKind::Weights);
+    model.forward({x}).tensor().sum().backward();
+    const at::Tensor scale = model.layer("conv").weight_quantizer().qparams().scale;
+    const at::Tensor weight = *model.module().find_tensor("conv.weight");
+    return std::tuple(scale.grad().clone(), weight.numel() / scale.numel());
+  };
+  at::manual_seed(0);
+  const auto [divided, numbers] = gradient("");
+  at::manual_seed(0);
+  const auto [whole, same] = gradient(", w_fakeq_params: {use_grad_scaling: false}");
+  EXPECT_TRUE(at::allclose(divided * std::sqrt(static_cast<double>(numbers) * 127), whole));
+  EXPECT_GT(whole.abs().max().item<float>(), 0);
+  EXPECT_THAT([&] { gradient(", w_fakeq_params: {scale: 1}"); },
+              ThrowsMessage<Error>(HasSubstr("calibration finds where scales")));
+}
+
+/// The passes named run although the platform's config does not fold batch norms.
+TEST(CustomConfig, NamesPasses) {
+  const CustomConfig custom = parse_custom_config(
+      parse_yaml("extra_fuse_dict: {additional_fusion_pattern: [fuse_bn]}", "c.yaml"));
+  quant::QConfig config = quant::default_qconfig(platforms::find_platform("academic"));
+  EXPECT_EQ(customized(config, custom).schedule.first, std::vector<std::string>{"fuse_bn"});
+  const CustomConfig unknown = parse_custom_config(
+      parse_yaml("extra_fuse_dict: {additional_fusion_pattern: [fuse_bnn]}", "c.yaml"));
+  EXPECT_THAT([&] { customized(config, unknown); }, ThrowsMessage<Error>(HasSubstr("fuse_bnn")));
 }
 
 TEST(CustomConfig, ErrorsNameTheLine) {
+  const CustomConfig typo = parse_custom_config(
+      parse_yaml("extra_qconfig_dict:\n  w_observer: MinMaxObservr\n", "c.yaml"));
+  EXPECT_THAT([&] { customized(quant::default_qconfig(platforms::find_platform("snpe")), typo); },
+              ThrowsMessage<Error>(HasSubstr("c.yaml:2: extra_qconfig_dict.w_observer")));
   const auto error_of = [](const char* text) {
     return [=] { parse_custom_config(parse_yaml(text, "c.yaml")); };
   };

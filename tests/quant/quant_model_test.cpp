@@ -80,16 +80,21 @@ TEST(QuantModel, PutsQuantizersIntoTheGraph) {
 /// Counts the runs of the executor it passes them on to.
 class CountingExecutor : public fx::Executor {
  public:
-  CountingExecutor(std::unique_ptr<fx::Executor> inner, int& runs)
-      : inner_(std::move(inner)), runs_(runs) {}
+  CountingExecutor(std::unique_ptr<fx::Executor> inner, int& runs, int& nodes)
+      : inner_(std::move(inner)), runs_(runs), nodes_(nodes) {}
   fx::Value run(std::vector<fx::Value> inputs, const fx::Taps& taps) override {
     ++runs_;
     return inner_->run(std::move(inputs), taps);
+  }
+  fx::Value run_node(const fx::Node& node, fx::NodeCall& call) override {
+    ++nodes_;
+    return inner_->run_node(node, call);
   }
 
  private:
   std::unique_ptr<fx::Executor> inner_;
   int& runs_;
+  int& nodes_;
 };
 
 /// Another engine takes over evaluation, calibration and profiling.
@@ -98,10 +103,10 @@ TEST(QuantModel, RunsOnAnyExecutor) {
   const at::Tensor x = at::randn({3, 3, 8, 8});
   QuantModel usual(small, config_of(), {x}), other(small, config_of(), {x});
   std::atomic<int> made = 0;
-  int runs = 0;
+  int runs = 0, nodes = 0;
   other.set_executor([&](fx::GraphModule& module, const fx::ExecutorOptions& options) {
     ++made;
-    return std::make_unique<CountingExecutor>(fx::make_interpreter(module, options), runs);
+    return std::make_unique<CountingExecutor>(fx::make_interpreter(module, options), runs, nodes);
   });
   at::set_num_threads(1);
   for (QuantModel* model : {&usual, &other}) {
@@ -116,6 +121,11 @@ TEST(QuantModel, RunsOnAnyExecutor) {
   EXPECT_FALSE(quantization_error(other, {x}).empty());
   EXPECT_EQ(runs, 5);
   EXPECT_GE(made, 3);
+  EXPECT_GT(std::exchange(nodes, 0), 0);  // layers, each alone with quantized inputs
+  other.prepare_calibration({.keep_samples = true});
+  other.forward({x});
+  other.calc_qparams({.asym = true, .a_quant = true, .quantized_ranges = true});
+  EXPECT_GT(nodes, 0);
 }
 
 TEST(QuantModel, EveryModelOfTheZooComputesWhatItDid) {

@@ -7,18 +7,23 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace sparsebit::deploy {
 
+/// A key of a qconfig and its value: {"OBSERVER.TYPE", "mse"}.
+struct Setting {
+  std::string key;
+  std::string value;
+  std::string where = {};  ///< "custom.yaml:3", for messages
+};
+
 /// What a user changes of what a platform does by itself. The names in brackets are those of
 /// MQBench's prepare_custom_config_dict, which parse_custom_config() reads.
 struct CustomConfig {
-  /// Settings of weights and activations by the keys of a qconfig: {"OBSERVER.TYPE", "mse"}
-  /// [extra_qconfig_dict].
-  std::vector<std::pair<std::string, std::string>> weights = {};
-  std::vector<std::pair<std::string, std::string>> activations = {};
+  /// Of weights and activations [extra_qconfig_dict].
+  std::vector<Setting> weights = {};
+  std::vector<Setting> activations = {};
   /// Operators, modules and nodes that are quantized although the platform's table does not have
   /// them, and those that stay float [extra_quantizer_dict].
   quant::OperatorSelection selection = {};

@@ -20,6 +20,12 @@ enum class RunMode {
 /// Other kernels for operators, by canonical name: for runs that imitate another library.
 using Kernels = std::map<std::string, Kernel, std::less<>>;
 
+/// The arguments of one node's call, nodes replaced by their values.
+struct NodeCall {
+  std::vector<Value> args;
+  Kwargs kwargs;
+};
+
 /// Results that a caller wants to see while a graph runs: calibration, profiling. An engine that
 /// fuses steps keeps these apart.
 struct Taps {
@@ -37,6 +43,9 @@ class Executor {
   /// @param inputs  one value per placeholder, in order; trailing ones may be left to defaults.
   /// @returns what the graph's output node returns.
   virtual Value run(std::vector<Value> inputs, const Taps& taps = {}) = 0;
+
+  /// Runs one node with the arguments given: for those who walk the graph in their own way.
+  virtual Value run_node(const Node& node, NodeCall& call) = 0;
 };
 
 struct ExecutorOptions {

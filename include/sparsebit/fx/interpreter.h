@@ -8,12 +8,6 @@
 
 namespace sparsebit::fx {
 
-/// The arguments of one node's call, nodes replaced by their values.
-struct NodeCall {
-  std::vector<Value> args;
-  Kwargs kwargs;
-};
-
 /// Functions around each node that is executed (placeholders and the output node included).
 /// Either may be empty. Calibration, profiling and recording are hooks, so nothing else needs to
 /// walk a graph.
@@ -38,9 +32,8 @@ class Interpreter : public Executor {
 
   Value run(std::vector<Value> inputs, const Taps& taps = {}) override;
 
-  /// Runs one node with the arguments given: for those who walk the graph in their own way. Hooks
-  /// do not see it.
-  Value run_node(const Node& node, NodeCall& call);
+  /// Hooks do not see it.
+  Value run_node(const Node& node, NodeCall& call) override;
 
  private:
   struct Step {

@@ -105,7 +105,8 @@ void Calibration::finish(const CalcOptions& options) {
                     "ranges of quantized layers need the samples again: call "
                     "prepare_calibration({.keep_samples = true}) before the data");
     SPARSEBIT_CHECK(!samples_.empty(), InvalidArgument, "no data was seen, so there are no ranges");
-    return calibrate_in_sequence(module_, points_, store_, std::exchange(samples_, {}), options);
+    return calibrate_in_sequence(module_, points_, store_, std::exchange(samples_, {}), options,
+                                 executors_);
   }
   const auto at_each = [&](void (Calibration::*work)(size_t)) {
     for (size_t i = 0; i < points_.size(); ++i)

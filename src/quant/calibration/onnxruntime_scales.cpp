@@ -94,8 +94,7 @@ class ScaleFitting {
 
   /// The quantizer that gives this argument; null when it has none.
   const Quantizer* quantizer_at(const fx::Value& argument) const {
-    if (!argument.is_node() || argument.node().op() != fx::Opcode::CallModule) return nullptr;
-    return dynamic_cast<const Quantizer*>(module_.find(argument.node().target()));
+    return argument.is_node() ? find_quantizer(module_, argument.node()) : nullptr;
   }
 
   /// A layer whose groups have one input channel each has a kernel of its own, with 32 bits.

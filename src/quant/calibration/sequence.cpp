@@ -4,7 +4,7 @@
 
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/core/parallel.h"
-#include "sparsebit/fx/interpreter.h"
+#include "sparsebit/fx/executor.h"
 #include "sparsebit/fx/memory_groups.h"
 
 #include <ATen/ATen.h>
@@ -21,8 +21,8 @@ using fx::Node;
 class Sequence {
  public:
   Sequence(fx::GraphModule& module, const std::vector<QuantPoint>& points, ValueStore& store,
-           const CalcOptions& options)
-      : module_(module), store_(store), options_(options), interpreter_(module), memory_(module) {
+           const CalcOptions& options, fx::Executor& executor)
+      : module_(module), store_(store), options_(options), executor_(executor), memory_(module) {
     for (const QuantPoint& point : points) {
       if (!point.observed) continue;
       points_[point.name] = &point;
@@ -109,7 +109,7 @@ class Sequence {
     fx::NodeCall call;
     std::tie(call.args, call.kwargs) =
         node.map_arguments([&](Node& input) { return value_of(input, sample); });
-    return interpreter_.run_node(node, call);
+    return executor_.run_node(node, call);
   }
 
   bool is_constant(const Node& node) const { return constants_.contains(&node); }
@@ -133,7 +133,7 @@ class Sequence {
   fx::GraphModule& module_;
   ValueStore& store_;
   CalcOptions options_;
-  fx::Interpreter interpreter_;
+  fx::Executor& executor_;
   fx::MemoryGroups memory_;
   size_t samples_ = 0;
   std::unordered_map<std::string_view, const QuantPoint*> points_;  // by their nodes
@@ -147,11 +147,12 @@ class Sequence {
 
 void calibrate_in_sequence(fx::GraphModule& module, const std::vector<QuantPoint>& points,
                            ValueStore& store, const std::vector<std::vector<int64_t>>& samples,
-                           const CalcOptions& options) {
+                           const CalcOptions& options, const fx::ExecutorFactory& executors) {
   const at::NoGradGuard no_gradients;
   const OneThread same_bits;
   const QuantizersAsBefore all_off(points);
-  Sequence(module, points, store, options).run(samples);
+  const auto executor = executors(module, {});
+  Sequence(module, points, store, options, *executor).run(samples);
 }
 
 }  // namespace sparsebit::quant

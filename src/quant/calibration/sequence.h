@@ -2,7 +2,7 @@
 
 #include "quant/calibration/value_store.h"
 
-#include "sparsebit/fx/graph_module.h"
+#include "sparsebit/fx/executor.h"
 #include "sparsebit/quant/calibration/calibration_options.h"
 #include "sparsebit/quant/quantizers/quant_point.h"
 
@@ -15,6 +15,6 @@ namespace sparsebit::quant {
 /// @param samples  ids of the inputs of each; they are dropped on the way.
 void calibrate_in_sequence(fx::GraphModule& module, const std::vector<QuantPoint>& points,
                            ValueStore& store, const std::vector<std::vector<int64_t>>& samples,
-                           const CalcOptions& options);
+                           const CalcOptions& options, const fx::ExecutorFactory& executors);
 
 }  // namespace sparsebit::quant

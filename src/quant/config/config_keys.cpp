@@ -124,6 +124,7 @@ std::vector<TensorKey> make_keys() {
       {"QUANTIZER.RANGE", kYes, kYes, quantizer(&Q::range, range_of)},
       {"QUANTIZER.AVX2_SAFE", kYes, kNo, quantizer(&Q::avx2_safe, flag)},
       {"QUANTIZER.PACT.ALPHA_VALUE", kNo, kYes, quantizer(&Q::pact_alpha, positive)},
+      {"QUANTIZER.LSQ.GRAD_SCALING", kYes, kYes, quantizer(&Q::lsq_grad_scaling, flag)},
       {"QUANTIZER.DSQ.ALPHA", kYes, kYes, quantizer(&Q::dsq_alpha, softness)},
       {"OBSERVER.TYPE", kYes, kYes, observer(&O::type, observer_type)},
       {"OBSERVER.PERCENTILE.ALPHA", kYes, kYes, observer(&O::percentile_alpha, share)},

@@ -31,7 +31,7 @@ class LsqPlus : public CloneableQuantizer<LsqPlus> {
 
   at::Tensor simulate(const at::Tensor& x) override {
     const auto [scale, zero_point] = qparams();
-    const double factor = lsq_factor(x, scale, spec().qmax());
+    const double factor = lsq_factor(x, scale, spec().qmax(), config().quantizer);
     const at::Tensor clamped = zero_point.clamp(spec().qmin(), spec().qmax());
     return fake_quant(
         x, {with_gradient_times(scale.abs(), factor), with_gradient_times(clamped, factor)},

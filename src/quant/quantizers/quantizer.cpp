@@ -163,4 +163,9 @@ QuantizerPtr make_quantizer(const QuantSpec& spec, const TensorConfig& config) {
   return quantizers().get(config.quantizer.type)(spec, config);
 }
 
+Quantizer* find_quantizer(const fx::GraphModule& module, const fx::Node& node) {
+  if (node.op() != fx::Opcode::CallModule) return nullptr;
+  return dynamic_cast<Quantizer*>(const_cast<fx::Module*>(module.find(node.target())));
+}
+
 }  // namespace sparsebit::quant

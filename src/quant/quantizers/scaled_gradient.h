@@ -1,5 +1,7 @@
 #pragma once
 
+#include "sparsebit/quant/spec/tensor_config.h"
+
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -25,8 +27,11 @@ inline at::Tensor with_gradient_times(const at::Tensor& x, double factor) {
   return x.requires_grad() ? ScaledGradient::apply(x, factor) : x;
 }
 
-/// 1 / sqrt(N * qmax), N numbers to a scale: what LSQ gives its scales of their gradients.
-inline double lsq_factor(const at::Tensor& x, const at::Tensor& scale, int64_t qmax) {
+/// 1 / sqrt(N * qmax), N numbers to a scale: what LSQ gives its scales of their gradients. 1 if the
+/// config says so.
+inline double lsq_factor(const at::Tensor& x, const at::Tensor& scale, int64_t qmax,
+                         const QuantizerConfig& config) {
+  if (!config.lsq_grad_scaling) return 1;
   const double per_scale = static_cast<double>(x.numel()) / static_cast<double>(scale.numel());
   return 1 / std::sqrt(std::max(per_scale, 1.) * static_cast<double>(qmax));
 }

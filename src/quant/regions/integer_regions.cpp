@@ -22,8 +22,7 @@ bool exceeds(const platforms::TensorLimits& limits, int64_t bits) {
 }  // namespace
 
 const Quantizer* IntegerRegions::quantizer_at(const Node& node) const {
-  if (node.op() != fx::Opcode::CallModule) return nullptr;
-  const auto* quantizer = dynamic_cast<const Quantizer*>(module_.find(node.target()));
+  const Quantizer* quantizer = find_quantizer(module_, node);
   return quantizer && !quantizer->is_off_for_good() ? quantizer : nullptr;
 }
 

@@ -35,6 +35,7 @@ struct QuantSchedule {
   bool bn_tuning = false;  ///< batch norms stay until batchnorm_tuning() is over
   bool disable_unnecessary_quant = true;
   std::map<std::string, bool> passes = {};  ///< other passes by name, switched on or off
+  std::vector<std::string> first = {};      ///< passes that run before all others, by name
   std::vector<passes::Pass> extra = {};     ///< passes of the user's own, for C++ only
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "sparsebit/core/registry.h"
-#include "sparsebit/fx/module.h"
+#include "sparsebit/fx/graph_module.h"
 #include "sparsebit/quant/kernels/fake_quant.h"
 #include "sparsebit/quant/observers/observer.h"
 #include "sparsebit/quant/spec/decision.h"
@@ -134,5 +134,8 @@ using QuantizerFactory = std::function<QuantizerPtr(const QuantSpec&, const Tens
 Registry<QuantizerFactory>& quantizers();
 
 QuantizerPtr make_quantizer(const QuantSpec& spec, const TensorConfig& config);
+
+/// The quantizer that a node calls; null for other nodes.
+Quantizer* find_quantizer(const fx::GraphModule& module, const fx::Node& node);
 
 }  // namespace sparsebit::quant

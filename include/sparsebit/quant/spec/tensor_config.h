@@ -39,14 +39,15 @@ struct ObserverConfig {
 struct QuantizerConfig {
   std::string type = "uniform";
   bool disable = false;
-  int64_t bits = 0;          ///< 0: not told
-  int64_t group_size = 0;    ///< weights: inputs that share a scale; 0 = all of a channel
-  bool restricted = false;   ///< symmetric integers without the lowest one
-  int64_t scale_bits = 0;    ///< significant bits of scales; 0 = all of a float
-  bool avx2_safe = false;    ///< weights: sums of two products fit 16 bits, see docs
-  double pact_alpha = 10.0;  ///< where `pact` cuts at first
-  double dsq_alpha = 0.4;    ///< how soft the steps of `dsq` are
-  bool pot_scale = false;    ///< scales are powers of two
+  int64_t bits = 0;              ///< 0: not told
+  int64_t group_size = 0;        ///< weights: inputs that share a scale; 0 = all of a channel
+  bool restricted = false;       ///< symmetric integers without the lowest one
+  int64_t scale_bits = 0;        ///< significant bits of scales; 0 = all of a float
+  bool avx2_safe = false;        ///< weights: sums of two products fit 16 bits, see docs
+  double pact_alpha = 10.0;      ///< where `pact` cuts at first
+  bool lsq_grad_scaling = true;  ///< `lsq` divides gradients of scales by sqrt(N * qmax)
+  double dsq_alpha = 0.4;        ///< how soft the steps of `dsq` are
+  bool pot_scale = false;        ///< scales are powers of two
   std::optional<IntegerRange> range = {};  ///< of the integers in use; nothing: all of `bits`
 
   bool operator==(const QuantizerConfig&) const = default;
