@@ -1,11 +1,12 @@
-// One quantized model in the formats of several vendors' tools, with inputs and the simulation's
-// results, which scripts/openvino_check.py and scripts/ncnn_check.py compare with what tools
+// One quantized model in the formats that a platform's tools read, with inputs and the simulation's
+// results, which scripts/openvino_check.py and scripts/ncnn_check.py compare with what the tools
 // compute.
 //
-//     example_deploy_model FOLDER [ZOO_MODEL] [CONFIG] [FORMAT...]
+//     example_deploy_model FOLDER [ZOO_MODEL] [PLATFORM]
 
-#include "sparsebit/core/yaml.h"
+#include "sparsebit/core/error.h"
 #include "sparsebit/deploy/deploy.h"
+#include "sparsebit/deploy/prepare.h"
 #include "sparsebit/io/npy.h"
 #include "sparsebit/zoo/zoo.h"
 
@@ -15,31 +16,10 @@
 
 using namespace sparsebit;  // NOLINT: an example
 
-constexpr const char* kConfig = R"(
-BACKEND: virtual
-SCHEDULE: {FUSE_BN: true}
-W:
-  QSCHEME: per-channel-symmetric
-  QUANTIZER: {BIT: 8, RESTRICTED: true}
-A:
-  QSCHEME: per-tensor-symmetric
-  QUANTIZER: {BIT: 8, RESTRICTED: true}
-  QADD: {ENABLE_QUANT: true}
-)";
+namespace {
 
-int main(int argc, char** argv) {
-  const std::vector<std::string> args(argv + 1, argv + argc);
-  if (args.empty()) {
-    std::cerr << "usage: " << argv[0] << " FOLDER [ZOO_MODEL] [CONFIG] [FORMAT...]\n";
-    return 1;
-  }
-  const std::filesystem::path folder = args[0];
-  const std::string name = args.size() > 1 ? args[1] : "resnet20";
-  const quant::QConfig config = args.size() > 2 ? quant::parse_qconfig(args[2])
-                                                : quant::parse_qconfig(parse_yaml(kConfig, ""));
-  std::vector<std::string> formats = {"onnx_clean", "openvino_fq", "ncnn_table", "tensorrt_cache"};
-  if (args.size() > 3) formats.assign(args.begin() + 3, args.end());
-
+void deploy_model(const std::filesystem::path& folder, const std::string& name,
+                  const std::string& platform) {
   // 1. Quantize: calibrate with some images, check with others.
   const at::NoGradGuard no_gradients;
   const zoo::Example example = zoo::make(name);
@@ -47,14 +27,16 @@ int main(int argc, char** argv) {
   shape[0] = 8;
   at::Generator random = at::detail::createCPUGenerator(1);
   const at::Tensor seen = at::randn(shape, random), unseen = at::randn(shape, random);
-  quant::QuantModel model(*example.model, config, example.inputs);
+  quant::QuantModel model =
+      deploy::prepare_by_platform(*example.model, platform, {}, example.inputs);
   model.prepare_calibration();
   model.forward({seen});
   model.calc_qparams();
   model.set_quant({.weights = true, .features = true});
 
   // 2. Write.
-  for (const auto& file : deploy::deploy(model, formats, folder, name, name))
+  const std::string title = name + " for " + model.platform().name;
+  for (const auto& file : deploy::deploy(model, model.platform().artefacts, folder, name, title))
     std::cout << file.string() << "\n";
 
   // 3. What a tool should compute.
@@ -67,4 +49,21 @@ int main(int argc, char** argv) {
   io::save_npy(folder / "inputs" / (input + ".npy"), unseen);
   for (size_t i = 0; i < outputs.size(); ++i)
     io::save_npy(folder / "outputs" / (std::to_string(i) + ".npy"), outputs[i].tensor());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  if (args.empty()) {
+    std::cerr << "usage: " << argv[0] << " FOLDER [ZOO_MODEL] [PLATFORM]\n";
+    return 1;
+  }
+  try {
+    deploy_model(args[0], args.size() > 1 ? args[1] : "resnet20",
+                 args.size() > 2 ? args[2] : "openvino");
+  } catch (const Error& e) {
+    std::cerr << "error: " << e.what() << "\n";
+    return 1;
+  }
 }
