@@ -89,85 +89,22 @@ A:
   EXPECT_TRUE(config.quantize_add);
 }
 
-/// Keys of what other toolkits have.
-TEST(QConfig, RangesAndObserversOfBatches) {
-  const QConfig config = parse(R"(
-W:
-  QSCHEME: per-tensor-symmetric
-  QUANTIZER: {TYPE: dsq, BIT: 8, RANGE: [-64, 63], POT_SCALE: true, DSQ: {ALPHA: 0.2}}
-  OBSERVER: {TYPE: clip_std, CLIP_STD: {STD_SCALE: 3, WIDEN: true}, BATCH_MSE: {P: 2.4}}
-A:
-  QSCHEME: per-tensor-symmetric
-  QUANTIZER: {TYPE: tqt, BIT: 8}
-  OBSERVER: {TYPE: pot_mode, EMA_QUANTILE: {THRESHOLD: 0.999, BINS: 512}, NETWORK_INPUT: true}
-  SPECIFIC: [{"relu*": ["QUANTIZER.RANGE", [0, 255], "OBSERVER.TYPE", "lsq"]}]
-)");
-  EXPECT_EQ(config.weight.quantizer.range, (IntegerRange{-64, 63}));
-  EXPECT_TRUE(config.weight.quantizer.pot_scale);
-  EXPECT_EQ(config.weight.quantizer.dsq_alpha, 0.2);
-  EXPECT_EQ(config.weight.observer.std_scale, 3);
-  EXPECT_TRUE(config.weight.observer.std_widens);
-  EXPECT_EQ(config.weight.observer.error_exponent, 2.4);
-  EXPECT_EQ(config.feature.observer.quantile, 0.999);
-  EXPECT_EQ(config.feature.observer.quantile_bins, 512);
-  EXPECT_TRUE(config.feature.observer.network_input);
-  const TensorConfig relu = config.of_layer(Target::Feature, {.path = "relu1", .name = "relu1"});
-  EXPECT_EQ(relu.quantizer.range, (IntegerRange{0, 255}));
-}
-
-/// Each is put behind the keys of the weights or features, which have 8 bits.
-TEST(QConfig, WhatDoesNotGoTogether) {
-  const auto error = [](const std::string& scheme, const std::string& quantizer,
-                        const std::string& observer, const std::string& backend = "virtual") {
-    return error_of(
-        "BACKEND: " + backend +
-        "\nW: {QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 8}}\nA: {QSCHEME: " + scheme +
-        ", QUANTIZER: {BIT: 8" + quantizer + "}, OBSERVER: {" + observer + "}}\n");
+/// What the runtimes themselves do not have; features are put behind the keys that all have.
+TEST(QConfig, BackendsHaveTheirLimits) {
+  const auto error = [](const char* backend, const std::string& features) {
+    return error_of(std::string("BACKEND: ") + backend +
+                    "\nW: {QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 8}}\nA: {QSCHEME: " +
+                    features + "}}\n");
   };
-  const char *symmetric = "per-tensor-symmetric", *affine = "per-tensor-affine";
-  EXPECT_EQ(
-      error(affine, ", RANGE: [1, 2, 3]", ""),
-      "q.yaml:3: A.QUANTIZER.RANGE: expected the lowest and the highest integer, [low, high], "
-      "found 3 items");
-  EXPECT_EQ(error(affine, ", RANGE: [7, 7]", ""),
-            "q.yaml:3: A.QUANTIZER.RANGE: the lowest integer, 7, is not below the highest, 7");
-  EXPECT_EQ(error(affine, ", RANGE: [-1, 200]", ""),
-            "q.yaml:3: A.QUANTIZER.RANGE: [-1, 200] is not within 8 bits: -128 to 127 or 0 to 255");
-  EXPECT_EQ(error(symmetric, ", RANGE: [-10, 63]", ""),
-            "q.yaml:3: A.QUANTIZER.RANGE: a symmetric QSCHEME has integers from 0 to n, -n to n or "
-            "-n - 1 to n, not -10 to 63");
-  EXPECT_EQ(error(symmetric, ", RANGE: [-64, 63], RESTRICTED: true", ""),
-            "q.yaml:3: A.QUANTIZER.RESTRICTED: RESTRICTED does not go with RANGE, which says all");
-  EXPECT_EQ(error(affine, ", POT_SCALE: true, SCALE_BITS: 4", ""),
-            "q.yaml:3: A.QUANTIZER.POT_SCALE: POT_SCALE and SCALE_BITS are two ways of rounding "
-            "scales: choose one");
-  EXPECT_EQ(error(affine, ", POT_SCALE: true, TYPE: lsq", ""),
-            "q.yaml:3: A.QUANTIZER.TYPE: lsq trains its scale, which does not stay a power of two: "
-            "POT_SCALE needs another");
-  EXPECT_EQ(error(affine, ", TYPE: tqt", ""),
-            "q.yaml:3: A.QUANTIZER.TYPE: tqt needs QSCHEME per-tensor-symmetric");
-  EXPECT_EQ(error(affine, ", TYPE: nnie", ""),
-            "q.yaml:3: A.QUANTIZER.TYPE: nnie needs QSCHEME per-tensor-symmetric and all integers "
-            "of BIT 8");
-  EXPECT_EQ(error("per-channel-affine", "", "TYPE: ema_quantile"),
-            "q.yaml:3: A.OBSERVER.TYPE: ema_quantile has one range per tensor: QSCHEME "
-            "per-tensor-...");
-  EXPECT_EQ(error(affine, "", "TYPE: pot_mode"),
-            "q.yaml:3: A.OBSERVER.TYPE: pot_mode needs a symmetric QSCHEME with negative integers");
-  EXPECT_EQ(error(affine, "", "EMA_QUANTILE: {BINS: 1}"),
-            "q.yaml:3: A.OBSERVER.EMA_QUANTILE.BINS: expected 2 to 1000000 bins, found 1");
-  EXPECT_EQ(error(affine, ", RANGE: [0, 200]", "", "onnxruntime"),
+  EXPECT_EQ(error("onnxruntime", "per-tensor-affine, QUANTIZER: {BIT: 8, RANGE: [0, 200]"),
             "q.yaml:3: A.QUANTIZER.RANGE: BACKEND onnxruntime uses all integers of 8 bits");
-  EXPECT_EQ(error(symmetric, ", TYPE: nnie", "", "onnxruntime"),
+  EXPECT_EQ(error("onnxruntime", "per-tensor-symmetric, QUANTIZER: {BIT: 8, TYPE: nnie"),
             "q.yaml:3: A.QUANTIZER.TYPE: BACKEND onnxruntime cannot compute what nnie simulates");
-  EXPECT_EQ(error(symmetric, ", TYPE: tqt", "", "tensorrt"),
+  EXPECT_EQ(error("tensorrt", "per-tensor-symmetric, QUANTIZER: {BIT: 8, TYPE: tqt"),
             "q.yaml:3: A.QUANTIZER.TYPE: BACKEND tensorrt cannot compute what tqt simulates");
-  EXPECT_EQ(error(symmetric, ", RANGE: [0, 255]", "", "tensorrt"),
+  EXPECT_EQ(error("tensorrt", "per-tensor-symmetric, QUANTIZER: {BIT: 8, RANGE: [0, 255]"),
             "q.yaml:3: A.QUANTIZER.RANGE: BACKEND tensorrt has signed integers");
-  EXPECT_EQ(error(symmetric, ", RANGE: [0, 255]", "", "onnxruntime"), "");
-  EXPECT_EQ(error_of("W: {QSCHEME: per-tensor-symmetric, QUANTIZER: {BIT: 8, RANGE: [0, 255]}}\n"
-                     "A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}\n"),
-            "q.yaml:1: W.QUANTIZER.RANGE: weights that are symmetric need negative integers");
+  EXPECT_EQ(error("onnxruntime", "per-tensor-symmetric, QUANTIZER: {BIT: 8, RANGE: [0, 255]"), "");
 }
 
 struct WrongConfig {
@@ -237,6 +174,16 @@ A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}
   const TensorConfig conv1 = config.of_layer(Target::Weight, {.path = "conv1", .name = "conv1"});
   EXPECT_EQ(conv1.quantizer.group_size, 4);
   EXPECT_EQ(conv1.scheme->granularity, Granularity::PerChannel);
+}
+
+/// As any other value, though it is a list among keys and values.
+TEST(QConfig, RulesMaySetRanges) {
+  const QConfig config = parse(std::string(kSmall) + R"(
+  SPECIFIC: [{"relu*": ["QUANTIZER.RANGE", [0, 15], "QUANTIZER.BIT", 4]}]
+)");
+  const TensorConfig relu = config.of_layer(Target::Feature, {.path = "relu1", .name = "relu1"});
+  EXPECT_EQ(relu.quantizer.range, (IntegerRange{0, 15}));
+  EXPECT_EQ(relu.quantizer.bits, 4);
 }
 
 /// The configs of the ancestor's published results.

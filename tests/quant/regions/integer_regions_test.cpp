@@ -8,6 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 namespace sparsebit::quant::integer_regions_test {
 namespace {
 
@@ -65,6 +68,91 @@ TEST(IntegerRegions, OtherPlatformsAskNoQuantizedResult) {
   const QuantModel model = calibrated(kNet, "tensorrt_explicit");
   EXPECT_FALSE(why_float(model, "conv2d"));
   EXPECT_FALSE(why_float(model, "conv2d", 1));
+}
+
+// --- placement ----------------------------------------------------------------------------------
+
+/// What the target has to compute with floats, as placement decided and as the quantizers say.
+struct Floats {
+  std::set<std::string> placed, found;
+};
+
+Floats floats_of(const QuantModel& model) {
+  const fx::GraphModule& module = model.module();
+  const IntegerRegions regions(module, model.platform());
+  Floats floats;
+  for (const fx::Node& node : module.graph().nodes()) {
+    const auto call = fx::resolve(node, module);
+    if (!call || regions.computes_nothing(node, *call)) continue;
+    if (regions.why_float(node, *call)) floats.found.insert(node.name());
+    const auto is_about = [&](const Decision& decision) { return decision.node == node.name(); };
+    if (std::any_of(model.floats().begin(), model.floats().end(), is_about))
+      floats.placed.insert(node.name());
+  }
+  return floats;
+}
+
+struct Network {
+  const char* text;
+  std::set<std::string> floats;
+};
+
+TEST(IntegerRegions, AreThoseThatPlacementMade) {
+  const std::vector<Network> networks = {
+      {R"(  # a residual sum, a step without integers, and an activation that nobody reads as integers
+    %r = torch.relu(%c)
+    %d = torch.conv2d(%r, %w, %b)
+    %total = torch.add(%d, %r)
+    %q = torch.relu(%total)
+    %e = torch.conv2d(%q, %w, %b)
+    %t = torch.tanh(%e)
+    %f = torch.conv2d(%t, %w, %b)
+    %g = torch.sigmoid(%f)
+    return %g)",
+       {"t", "g"}},
+      {R"(  # parts of a tuple that are integers, and one that a float step changes
+    %parts = torch.split(%c, [2, 2], 1)
+    %p = operator.getitem(%parts, 0)
+    %q = operator.getitem(%parts, 1)
+    %both = torch.cat([%q, %p], 1)
+    %d = torch.conv2d(%both, %w, %b)
+    %t = torch.tanh(%q)
+    %mixed = torch.cat([%p, %t], 1)
+    %e = torch.conv2d(%mixed, %w, %b)
+    return (%d, %e))",
+       {"t", "mixed"}},
+      {R"(  # attention: two products, and float steps between them
+    %h = torch.nn.functional.hardtanh(%c)
+    %k = torch.conv2d(%h, %w, %b)
+    %turned = torch.transpose(%k, -1, -2)
+    %scores = torch.matmul(%h, %turned)
+    %scaled = torch.mul(%scores, 0.25)
+    %shares = torch.softmax(%scaled, -1)
+    %v = torch.nn.functional.linear(%h, %m)
+    %mixture = torch.matmul(%shares, %v)
+    %total = torch.add(%mixture, %x)
+    return %total)",
+       {"scaled", "shares", "total"}},
+      {R"(  # sizes that change by copies, by sums, and in a way that has no integers
+    %up = torch.nn.functional.interpolate(%c, scale_factor=2.0, mode='nearest')
+    %d = torch.conv2d(%up, %w, %b)
+    %cubic = torch.nn.functional.interpolate(%d, scale_factor=2.0, mode='bicubic')
+    %e = torch.conv2d(%cubic, %w, %b)
+    %pool = torch.nn.functional.max_pool2d(%d, 2)
+    %mixture = torch.nn.functional.avg_pool2d(%e, 4)
+    %total = torch.add(%pool, %mixture)
+    %f = torch.conv2d(%total, %w, %b)
+    %last = torch.nn.functional.interpolate(%f, scale_factor=2.0, mode='nearest')
+    return %last)",
+       {"cubic", "last"}},
+  };
+  for (const auto& [text, expected] : networks) {
+    SCOPED_TRACE(text);
+    const std::string start = test::kConv + "    %m = self.m\n";
+    const Floats floats = floats_of(calibrated((start + text).c_str(), "onnxruntime"));
+    EXPECT_EQ(floats.found, expected);
+    EXPECT_EQ(floats.placed, expected);
+  }
 }
 
 }  // namespace
