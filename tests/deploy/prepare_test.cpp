@@ -4,7 +4,6 @@
 #include "sparsebit/nn/containers.h"
 #include "sparsebit/nn/functional.h"
 #include "sparsebit/nn/layers.h"
-#include "sparsebit/quant/quantizer_states.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -165,32 +164,6 @@ TEST(PrepareByPlatform, AcademicMode) {
   EXPECT_EQ(weight.qmin(), -63);
   EXPECT_EQ(weight.qmax(), 63);
   EXPECT_EQ(*platforms::parse_platform(model.platform().text, "saved"), model.platform());
-}
-
-/// Without activations the int32 biases have no scale yet; they stay off.
-TEST(PrepareByPlatform, WeightsAloneOnARuntimeWithIntegerBiases) {
-  Nested network;
-  const at::Tensor x = at::randn({1, 4, 4, 4});
-  quant::QuantModel model = prepare_by_platform(network, "onnxruntime", {}, {x});
-  enable_calibration(model, quant::QuantizerKind::Weights);
-  enable_quantization(model, quant::QuantizerKind::Weights);
-  EXPECT_NO_THROW(model.forward({x}));
-}
-
-TEST(PrepareByPlatform, StateHelpers) {
-  quant::QuantModel model = nested();
-  const at::Tensor x = at::randn({2, 4, 4, 4});
-  const at::Tensor expected = model.forward({x}).tensor();
-  enable_calibration(model, quant::QuantizerKind::Weights);
-  enable_quantization(model, quant::QuantizerKind::Weights);
-  EXPECT_FALSE(at::equal(model.forward({x}).tensor(), expected));
-  EXPECT_THROW(model.set_quant({.weights = false, .features = true}), Error);
-  enable_calibration(model, quant::QuantizerKind::Activations);
-  EXPECT_TRUE(at::allclose(model.forward({x}).tensor(), expected, 1e-5, 1e-5));
-  enable_quantization(model);
-  EXPECT_FALSE(at::equal(model.forward({x}).tensor(), expected));
-  disable_all(model);
-  EXPECT_TRUE(at::equal(model.forward({x}).tensor(), expected));
 }
 
 TEST(CustomConfig, ReadsTheAncestorsNames) {
