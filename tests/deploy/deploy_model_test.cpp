@@ -3,7 +3,6 @@
 #include "deploy/deploy_case.h"
 
 #include "sparsebit/core/error.h"
-#include "sparsebit/frontends/onnx.h"
 #include "sparsebit/fx/printer.h"
 #include "sparsebit/io/onnx_tensor.h"
 #include "sparsebit/nn/layers.h"
@@ -17,14 +16,7 @@ namespace sparsebit::deploy::test::deploy_model_test {
 namespace {
 
 using quant::QuantModel;
-using testing::ElementsAre;
 using testing::ThrowsMessage;
-
-std::vector<std::string> operators(const onnx::ModelProto& model) {
-  std::vector<std::string> types;
-  for (const onnx::NodeProto& node : model.graph().node()) types.push_back(node.op_type());
-  return types;
-}
 
 at::Tensor constant(const DeployModel& model, const std::string& name) {
   for (onnx::TensorProto tensor : model.clean().graph().initializer()) {
@@ -32,27 +24,6 @@ at::Tensor constant(const DeployModel& model, const std::string& name) {
     if (tensor.name() == name) return io::take_tensor(tensor, none);
   }
   return {};
-}
-
-at::Tensor run(const onnx::ModelProto& file, const at::Tensor& x) {
-  const at::NoGradGuard no_gradients;
-  const auto module = frontends::import_onnx(onnx::ModelProto(file));
-  module->eval();
-  return (*module)(x).tensor();
-}
-
-TEST(DeployModel, CleanFileHasNoQuantizersAndComputesTheFloatModel) {
-  QuantModel model = calibrated_net(symmetric_config());
-  const DeployModel deployed(model);
-  EXPECT_THAT(operators(deployed.clean()),
-              ElementsAre("Conv", "Relu", "Conv", "Add", "Relu", "MaxPool", "ConvTranspose", "Conv",
-                          "Clip", "GlobalAveragePool", "Flatten", "Gemm"));
-  const at::Tensor result = run(deployed.clean(), samples());
-  model.set_quant({});
-  const at::NoGradGuard no_gradients;
-  EXPECT_TRUE(at::allclose(result, model.forward({samples()}).tensor(), 1e-4, 1e-5));
-  EXPECT_TRUE(
-      deployed.clean().graph().input(0).type().tensor_type().shape().dim(0).has_dim_param());
 }
 
 TEST(DeployModel, WeightsAreClippedOnTheirAxisAndNotRounded) {

@@ -166,93 +166,32 @@ TEST(PrepareByPlatform, AcademicMode) {
   EXPECT_EQ(*platforms::parse_platform(model.platform().text, "saved"), model.platform());
 }
 
-TEST(CustomConfig, ReadsTheAncestorsNames) {
-  const CustomConfig config = parse_custom_config(parse_yaml(R"(
-extra_qconfig_dict:
-  w_observer: MSEObserver
-  a_observer: EMAMSEObserver
-  w_fakequantize: AdaRoundFakeQuantize
-  w_qscheme: {bit: 4, symmetry: false, per_channel: true, pot_scale: false, p: 2.4}
-  a_qscheme: {bit: 8, symmetry: true, per_channel: false}
-extra_quantizer_dict:
-  additional_module_type: [torch.nn.Sigmoid]
-  exclude_module_name: [head.conv]
-)",
-                                                             "custom"));
+TEST(PrepareByPlatform, SettingsReachTheQuantizers) {
   Nested model;
-  const quant::QuantModel prepared = prepare_by_platform(model, "academic", config);
-  const quant::Quantizer& weight = prepared.layer("conv").weight_quantizer();
+  const quant::QuantModel prepared =
+      prepare_by_platform(model, "academic",
+                          {.weights = {{"OBSERVER.TYPE", "batch_mse"},
+                                       {"OBSERVER.BATCH_MSE.P", "2.4"},
+                                       {"QUANTIZER.TYPE", "adaround"},
+                                       {"QUANTIZER.BIT", "4"},
+                                       {"QSCHEME", "per-channel-affine"}},
+                           .activations = {{"OBSERVER.TYPE", "ema_mse"}}});
+  const quant::Quantizer& weight = prepared.layer("head_conv").weight_quantizer();
   EXPECT_EQ(weight.config().observer.type, "batch_mse");
-  EXPECT_EQ(weight.config().quantizer.type, "adaround");
   EXPECT_EQ(weight.config().observer.error_exponent, 2.4);
-  EXPECT_EQ(prepared.layer("conv").input_quantizer().config().observer.type, "ema_mse");
-  EXPECT_EQ(prepared.layer("gate").input_quantizers().size(), 1u);
+  EXPECT_EQ(weight.config().quantizer.type, "adaround");
   EXPECT_EQ(to_string(weight.spec().scheme), "per-channel-affine");
-  EXPECT_THAT(values(prepared), Not(Contains("head.conv.weight")));
+  EXPECT_EQ(weight.spec().bits, 4);
+  EXPECT_EQ(prepared.layer("head_conv").input_quantizer().config().observer.type, "ema_mse");
 }
 
-/// Whatever the order of the keys.
-TEST(CustomConfig, ArgumentsBelongToTheirQuantizer) {
-  const CustomConfig config = parse_custom_config(parse_yaml(
-      "extra_qconfig_dict: {a_fakeq_params: {alpha: 0.3}, a_fakequantize: DSQFakeQuantize}", "c"));
-  EXPECT_THAT(config.activations,
-              Contains(testing::FieldsAre("QUANTIZER.DSQ.ALPHA", "0.3", HasSubstr("c:1: "))));
-}
-
-/// Whether a scale's gradient is divided, by what LSQ says: sqrt(N * qmax).
-TEST(CustomConfig, GradientScalingOfLsqCanBeSwitchedOff) {
-  const auto gradient = [](const std::string& arguments) {
-    const CustomConfig custom = parse_custom_config(parse_yaml(
-        "extra_qconfig_dict: {w_fakequantize: LearnableFakeQuantize" + arguments + "}", "c"));
-    Nested network;
-    const at::Tensor x = at::ones({1, 4, 4, 4});
-    quant::QuantModel model = prepare_by_platform(network, "tensorrt", custom, {x});
-    enable_calibration(model, quant::QuantizerKind::Weights);
-    enable_quantization(model, quant::QuantizerKind::Weights);
-    model.forward({x}).tensor().sum().backward();
-    const at::Tensor scale = model.layer("conv").weight_quantizer().qparams().scale;
-    const at::Tensor weight = *model.module().find_tensor("conv.weight");
-    return std::tuple(scale.grad().clone(), weight.numel() / scale.numel());
-  };
-  at::manual_seed(0);
-  const auto [divided, numbers] = gradient("");
-  at::manual_seed(0);
-  const auto [whole, same] = gradient(", w_fakeq_params: {use_grad_scaling: false}");
-  EXPECT_TRUE(at::allclose(divided * std::sqrt(static_cast<double>(numbers) * 127), whole));
-  EXPECT_GT(whole.abs().max().item<float>(), 0);
-  EXPECT_THAT([&] { gradient(", w_fakeq_params: {scale: 1}"); },
-              ThrowsMessage<Error>(HasSubstr("calibration finds where scales")));
-}
-
-/// The passes named run although the platform's config does not fold batch norms.
-TEST(CustomConfig, NamesPasses) {
-  const CustomConfig custom = parse_custom_config(
-      parse_yaml("extra_fuse_dict: {additional_fusion_pattern: [fuse_bn]}", "c.yaml"));
-  quant::QConfig config = quant::default_qconfig(platforms::find_platform("academic"));
-  EXPECT_EQ(customized(config, custom).schedule.first, std::vector<std::string>{"fuse_bn"});
-  const CustomConfig unknown = parse_custom_config(
-      parse_yaml("extra_fuse_dict: {additional_fusion_pattern: [fuse_bnn]}", "c.yaml"));
-  EXPECT_THAT([&] { customized(config, unknown); }, ThrowsMessage<Error>(HasSubstr("fuse_bnn")));
-}
-
-TEST(CustomConfig, ErrorsNameTheLine) {
-  const CustomConfig typo = parse_custom_config(
-      parse_yaml("extra_qconfig_dict:\n  w_observer: MinMaxObservr\n", "c.yaml"));
-  EXPECT_THAT([&] { customized(quant::default_qconfig(platforms::find_platform("snpe")), typo); },
-              ThrowsMessage<Error>(HasSubstr("c.yaml:2: extra_qconfig_dict.w_observer")));
-  const auto error_of = [](const char* text) {
-    return [=] { parse_custom_config(parse_yaml(text, "c.yaml")); };
-  };
-  EXPECT_THAT(error_of("extra_qconfig_dic: {}"),
-              ThrowsMessage<Error>(HasSubstr("c.yaml:1: extra_qconfig_dic: there is no key "
-                                             "'extra_qconfig_dic'; did you mean")));
-  EXPECT_THAT(error_of("extra_qconfig_dict:\n  w_observr: MinMaxObserver"),
-              ThrowsMessage<Error>(HasSubstr("c.yaml:2")));
+TEST(PrepareByPlatform, SettingsThatThePlatformDoesNotHaveAreErrors) {
   Nested model;
-  const CustomConfig four_bits = parse_custom_config(
-      parse_yaml("extra_qconfig_dict: {w_qscheme: {bit: 4, per_channel: true}}", "c.yaml"));
-  EXPECT_THAT([&] { prepare_by_platform(model, "tensorrt", four_bits); },
-              ThrowsMessage<Error>(HasSubstr("BACKEND tensorrt runs 8 bits, not 4")));
+  EXPECT_THAT(
+      [&] {
+        prepare_by_platform(model, "tensorrt", {.weights = {{"QUANTIZER.BIT", "4"}}});
+      },
+      ThrowsMessage<Error>(HasSubstr("BACKEND tensorrt runs 8 bits, not 4")));
 }
 
 }  // namespace
