@@ -1,7 +1,7 @@
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/yaml.h"
 #include "sparsebit/deploy/prepare.h"
 
-#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
