@@ -2,9 +2,11 @@
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/near_match.h"
-#include "sparsebit/fx/ops/value_text.h"
+#include "sparsebit/fx/ops/value.h"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 
 namespace sparsebit::deploy {
 namespace {
@@ -179,6 +181,30 @@ void read_selection(const Yaml& map, CustomConfig& config) {
   }
 }
 
+template <class Number>
+std::optional<Number> number_of(const std::string& text) {
+  Number number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, failed] = std::from_chars(text.data(), end, number);
+  return failed == std::errc() && stop == end ? std::optional(number) : std::nullopt;
+}
+
+/// null, true, 3, 0.5, same, [2, 3]
+fx::Value value_of(const Yaml& value) {
+  if (value.is_null()) return fx::None();
+  if (value.is_list()) {
+    fx::List list;
+    for (const Yaml& item : value.items()) list.items.push_back(value_of(item));
+    return list;
+  }
+  const std::string& text = value.to_text();
+  if (text == "true" || text == "True") return true;
+  if (text == "false" || text == "False") return false;
+  if (const auto whole = number_of<int64_t>(text)) return *whole;
+  if (const auto number = number_of<double>(text)) return *number;
+  return text;
+}
+
 }  // namespace
 
 CustomConfig parse_custom_config(const Yaml& document) {
@@ -201,9 +227,7 @@ CustomConfig parse_custom_config(const Yaml& document) {
       config.leaf_modules = value.to_texts();
     } else if (key == "concrete_args") {
       for (const auto& [name, argument] : value.entries())
-        config.trace.concrete_args[name] =
-            argument.is_null() ? fx::Value(fx::None())
-                               : fx::ValueReader(argument.to_text(), argument.where()).read_value();
+        config.trace.concrete_args[name] = value_of(argument);
     } else {
       fail_unknown(value, key,
                    {"extra_qconfig_dict", "extra_quantizer_dict", "extra_fuse_dict",

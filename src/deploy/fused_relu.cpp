@@ -6,6 +6,8 @@
 
 #include <ATen/ATen.h>
 
+#include <set>
+
 namespace sparsebit::deploy {
 namespace {
 
@@ -29,13 +31,15 @@ bool is_relu(const OnnxLinks& links, const onnx::NodeProto& node) {
 
 std::map<std::string, std::string> convolutions_before_relu(const onnx::GraphProto& graph) {
   const OnnxLinks links(graph);
+  std::set<std::string> outputs;
+  for (const onnx::ValueInfoProto& output : graph.output()) outputs.insert(output.name());
   std::map<std::string, std::string> found;
   for (const onnx::NodeProto& node : graph.node()) {
     if (!is_relu(links, node)) continue;
     const onnx::NodeProto* before = links.maker(node.input(0));
-    const bool fused =
-        before && before->op_type() == "Conv" && links.readers(before->output(0)).size() == 1;
-    if (fused) found.emplace(node.output(0), before->output(0));
+    if (!before || before->op_type() != "Conv" || outputs.contains(before->output(0))) continue;
+    if (links.readers(before->output(0)).size() == 1)
+      found.emplace(node.output(0), before->output(0));
   }
   return found;
 }

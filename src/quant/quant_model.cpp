@@ -258,6 +258,10 @@ void QuantModel::insert_weight_quantizer(const WeightPoint& point) {
 
 fx::Value QuantModel::forward(const std::vector<fx::Value>& inputs) {
   if (calibration_) return calibration_->show(inputs);
+  const bool trains = std::any_of(points_.begin(), points_.end(), [](const QuantPoint& point) {
+    return point.quantizer->needs_training();
+  });
+  if (trains) update_bias_scales();
   return make_executor(fx::RunMode::Autograd)->run(inputs);
 }
 
@@ -288,8 +292,10 @@ void QuantModel::calc_qparams(const CalcOptions& options) {
   calibration_.reset();
   const std::string& fit = platform().scale_fit;
   if (!fit.empty()) scale_fits().get(fit)(*module_, points_);
-  set_bias_scales(*module_, points_, platform());
+  update_bias_scales();
 }
+
+void QuantModel::update_bias_scales() const { set_bias_scales(*module_, points_, platform()); }
 
 void QuantModel::set_quant(const Enabled& enabled) {
   SPARSEBIT_CHECK(!calibration_, InvalidArgument,

@@ -63,6 +63,8 @@ std::string text_of(const quant::Decision& decision, const platforms::Platform& 
       return named("its input", "", " is float");
     case DecisionKind::InputUsedElsewhere:
       return named("its input", "", " has other consumers");
+    case DecisionKind::LayerIsFloat:
+      return named("its layer", "", " computes with floats");
     case DecisionKind::NoIntegerReader:
       return "none of its consumers computes with integers";
     case DecisionKind::NoLayerBranch:

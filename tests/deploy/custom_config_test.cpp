@@ -15,6 +15,11 @@ using testing::IsEmpty;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
+/// Whatever its line.
+auto Is(const std::string& key, const std::string& value) {
+  return testing::FieldsAre(key, value, HasSubstr("c.yaml:"));
+}
+
 CustomConfig parse(const std::string& text) {
   return parse_custom_config(parse_yaml(text, "c.yaml"));
 }
@@ -30,19 +35,19 @@ extra_qconfig_dict:
   a_observer_extra_args: {threshold: 0.999, bins: 512, ema_ratio: 0.8}
   w_observer_extra_args: {std_scale: 3}
 )");
-  EXPECT_THAT(config.weights,
-              UnorderedElementsAre(
-                  Pair("OBSERVER.TYPE", "batch_mse"), Pair("QUANTIZER.TYPE", "adaround"),
-                  Pair("QUANTIZER.BIT", "4"), Pair("QUANTIZER.POT_SCALE", "false"),
-                  Pair("OBSERVER.BATCH_MSE.P", "2.4"), Pair("QSCHEME", "per-channel-affine"),
-                  Pair("OBSERVER.CLIP_STD.STD_SCALE", "3")));
+  EXPECT_THAT(
+      config.weights,
+      UnorderedElementsAre(Is("OBSERVER.TYPE", "batch_mse"), Is("QUANTIZER.TYPE", "adaround"),
+                           Is("QUANTIZER.BIT", "4"), Is("QUANTIZER.POT_SCALE", "false"),
+                           Is("OBSERVER.BATCH_MSE.P", "2.4"), Is("QSCHEME", "per-channel-affine"),
+                           Is("OBSERVER.CLIP_STD.STD_SCALE", "3")));
   EXPECT_THAT(config.activations,
-              UnorderedElementsAre(Pair("OBSERVER.TYPE", "ema_quantile"),
-                                   Pair("QUANTIZER.BIT", "8"), Pair("QUANTIZER.RESTRICTED", "true"),
-                                   Pair("QSCHEME", "per-tensor-symmetric"),
-                                   Pair("OBSERVER.EMA_QUANTILE.THRESHOLD", "0.999"),
-                                   Pair("OBSERVER.EMA_QUANTILE.BINS", "512"),
-                                   Pair("OBSERVER.MOVING_AVERAGE.EMA_RATIO", "0.8")));
+              UnorderedElementsAre(Is("OBSERVER.TYPE", "ema_quantile"), Is("QUANTIZER.BIT", "8"),
+                                   Is("QUANTIZER.RESTRICTED", "true"),
+                                   Is("QSCHEME", "per-tensor-symmetric"),
+                                   Is("OBSERVER.EMA_QUANTILE.THRESHOLD", "0.999"),
+                                   Is("OBSERVER.EMA_QUANTILE.BINS", "512"),
+                                   Is("OBSERVER.MOVING_AVERAGE.EMA_RATIO", "0.8")));
 }
 
 /// And ours stay as they are.
@@ -51,7 +56,7 @@ TEST(CustomConfig, NamesOfTheAncestorsObserversAndQuantizers) {
     const CustomConfig config =
         parse(std::string("extra_qconfig_dict: {a_") + key + ": " + name + "}");
     EXPECT_THAT(config.weights, IsEmpty());
-    return config.activations.at(0).second;
+    return config.activations.at(0).value;
   };
   for (const auto& [name, ours] : {std::pair{"MinMaxObserver", "minmax"},
                                    {"EMAMinMaxObserver", "moving_average"},
@@ -83,8 +88,8 @@ TEST(CustomConfig, ArgumentsBelongToTheirQuantizer) {
                  "w_fakequantize: DSQFakeQuantize, a_fakequantize: " + type + "}")
         .activations;
   };
-  EXPECT_THAT(settings("DSQFakeQuantize"), Contains(Pair("QUANTIZER.DSQ.ALPHA", "0.3")));
-  EXPECT_THAT(settings("PACTFakeQuantize"), Contains(Pair("QUANTIZER.PACT.ALPHA_VALUE", "0.3")));
+  EXPECT_THAT(settings("DSQFakeQuantize"), Contains(Is("QUANTIZER.DSQ.ALPHA", "0.3")));
+  EXPECT_THAT(settings("PACTFakeQuantize"), Contains(Is("QUANTIZER.PACT.ALPHA_VALUE", "0.3")));
 }
 
 TEST(CustomConfig, SelectsOperatorsModulesAndNodes) {
@@ -111,17 +116,18 @@ TEST(CustomConfig, SaysHowToTraceAndFuse) {
 extra_fuse_dict: {additional_fusion_pattern: [fuse_scale, fold_constants]}
 preserve_attr: {"": [note, version], head: [anchors]}
 leaf_module: [Head]
-concrete_args: {mask: null, training: False, size: "[2, 3]", mode: "'same'"}
+concrete_args: {mask: null, training: false, size: [2, 3], mode: same, ratio: 0.5}
 )");
   EXPECT_THAT(config.extra_passes, ElementsAre("fuse_scale", "fold_constants"));
   EXPECT_THAT(config.trace.preserve, ElementsAre(Pair("", ElementsAre("note", "version")),
                                                  Pair("head", ElementsAre("anchors"))));
   EXPECT_THAT(config.leaf_modules, ElementsAre("Head"));
   const auto& arguments = config.trace.concrete_args;
-  EXPECT_EQ(arguments.size(), 4u);
+  EXPECT_EQ(arguments.size(), 5u);
   EXPECT_TRUE(arguments.at("mask").is_none());
   EXPECT_EQ(arguments.at("size"), fx::Value(fx::List{2, 3}));
   EXPECT_EQ(arguments.at("mode"), fx::Value("same"));
+  EXPECT_EQ(arguments.at("ratio"), fx::Value(0.5));
   EXPECT_EQ(arguments.at("training"), fx::Value(false));
 }
 

@@ -48,6 +48,9 @@ TEST(FusedRelu, AConvolutionWithOtherReadersStaysAStep) {
   EXPECT_THAT(found_in(R"(node { op_type: "Relu" input: "c" output: "r" }
                           node { op_type: "Add" input: "c" input: "r" output: "y" })"),
               IsEmpty());
+  EXPECT_THAT(found_in(R"(node { op_type: "Relu" input: "c" output: "r" }
+                          output { name: "c" } output { name: "r" })"),
+              IsEmpty());
 }
 
 TEST(FusedRelu, OnlyConvolutionsAreFused) {

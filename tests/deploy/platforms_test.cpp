@@ -10,6 +10,7 @@
 #include "sparsebit/nn/layers.h"
 #include "sparsebit/zoo/bert.h"
 #include "sparsebit/zoo/deit.h"
+#include "sparsebit/zoo/resnet.h"
 #include "sparsebit/zoo/zoo.h"
 
 #include <ATen/ATen.h>
@@ -19,15 +20,15 @@
 namespace sparsebit::deploy::platforms_test {
 namespace {
 
-/// Small images and two layers of transformers: what is written of the others is the same.
+/// Small images, few channels and two layers of transformers: what is written of the others is the
+/// same.
 std::vector<std::pair<std::string, zoo::Example>> networks() {
   const at::Tensor tokens = at::ones({1, 8}, at::kLong);
   const auto image = [](int64_t size) {
     return at::randn({1, 3, size, size}, at::detail::createCPUGenerator(1));
   };
   std::vector<std::pair<std::string, zoo::Example>> all;
-  all.push_back({"resnet18", zoo::make("resnet18")});
-  all.back().second.inputs = {image(64)};
+  all.push_back({"resnet18", {zoo::resnet({.width = 8, .num_classes = 10}), {image(64)}}});
   all.push_back({"yolo", zoo::make("yolo")});
   all.push_back({"bert",
                  {zoo::bert({.vocab_size = 50,
@@ -39,7 +40,7 @@ std::vector<std::pair<std::string, zoo::Example>> networks() {
                   {tokens, tokens, tokens}}});
   all.push_back({"deit", {zoo::deit({.image_size = 64, .depth = 2}), {image(64)}}});
   for (auto& [name, example] : all) {
-    if (name == "bert" || name == "deit") nn::reset_parameters(*example.model, 1);
+    if (name != "yolo") nn::reset_parameters(*example.model, 1);
     example.model->eval();
   }
   return all;

@@ -1,9 +1,12 @@
 #include "sparsebit/deploy/prepare.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/yaml.h"
 #include "sparsebit/nn/containers.h"
 #include "sparsebit/nn/functional.h"
 #include "sparsebit/nn/layers.h"
+#include "sparsebit/quant/quantizer_states.h"
+#include "sparsebit/zoo/zoo.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -192,6 +195,54 @@ TEST(PrepareByPlatform, SettingsThatThePlatformDoesNotHaveAreErrors) {
         prepare_by_platform(model, "tensorrt", {.weights = {{"QUANTIZER.BIT", "4"}}});
       },
       ThrowsMessage<Error>(HasSubstr("BACKEND tensorrt runs 8 bits, not 4")));
+}
+
+/// Whether a scale's gradient is divided by what LSQ says: sqrt(N * qmax).
+TEST(PrepareByPlatform, GradientScalingOfLsqCanBeSwitchedOff) {
+  const auto gradient = [](const std::string& arguments) {
+    const CustomConfig custom = parse_custom_config(parse_yaml(
+        "extra_qconfig_dict: {w_fakequantize: LearnableFakeQuantize" + arguments + "}", "c"));
+    at::manual_seed(0);
+    Nested network;
+    const at::Tensor x = at::ones({1, 4, 4, 4});
+    quant::QuantModel model = prepare_by_platform(network, "tensorrt", custom, {x});
+    enable_calibration(model, quant::QuantizerKind::Weights);
+    enable_quantization(model, quant::QuantizerKind::Weights);
+    model.forward({x}).tensor().sum().backward();
+    const at::Tensor scale = model.layer("conv").weight_quantizer().qparams().scale;
+    const at::Tensor weight = *model.module().find_tensor("conv.weight");
+    const auto numbers = static_cast<double>(weight.numel() / scale.numel());
+    return std::pair(scale.grad().clone(), std::sqrt(numbers * 127));
+  };
+  const auto [divided, divisor] = gradient("");
+  const auto [whole, same] = gradient(", w_fakeq_params: {use_grad_scaling: false}");
+  EXPECT_TRUE(at::allclose(divided * divisor, whole));
+  EXPECT_GT(whole.abs().max().item<float>(), 0);
+  EXPECT_THAT([&] { gradient(", w_fakeq_params: {scale: 1}"); },
+              ThrowsMessage<Error>(HasSubstr("calibration finds where scales")));
+}
+
+/// The passes named run although the platform's config does not fold batch norms.
+TEST(PrepareByPlatform, PassesByName) {
+  const auto prepared = [](const std::string& pass) {
+    const CustomConfig custom = parse_custom_config(
+        parse_yaml("extra_fuse_dict: {additional_fusion_pattern: [" + pass + "]}\n", "c.yaml"));
+    const zoo::Example example = zoo::make("resnet20");
+    return prepare_by_platform(*example.model, "academic", custom, example.inputs);
+  };
+  const auto batch_norms = [](const quant::QuantModel& model) {
+    return model.module().graph().find("bn1") != nullptr;
+  };
+  EXPECT_FALSE(batch_norms(prepared("fuse_bn")));
+  EXPECT_TRUE(batch_norms(prepared("merge_pads")));
+  EXPECT_THAT([&] { prepared("fuse_bnn"); }, ThrowsMessage<Error>(HasSubstr("fuse_bnn")));
+}
+
+TEST(PrepareByPlatform, WrongSettingsAreNamedWithTheirLine) {
+  const CustomConfig typo = parse_custom_config(
+      parse_yaml("extra_qconfig_dict:\n  w_observer: MinMaxObservr\n", "c.yaml"));
+  EXPECT_THAT([&] { customized(quant::default_qconfig(platforms::find_platform("snpe")), typo); },
+              ThrowsMessage<Error>(HasSubstr("c.yaml:2: extra_qconfig_dict.w_observer")));
 }
 
 }  // namespace

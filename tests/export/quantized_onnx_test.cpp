@@ -8,6 +8,7 @@
 #include "sparsebit/core/yaml.h"
 #include "sparsebit/frontends/onnx.h"
 #include "sparsebit/fx/printer.h"
+#include "sparsebit/io/onnx_tensor.h"
 #include "sparsebit/nn/functional.h"
 #include "sparsebit/nn/layers.h"
 
@@ -320,6 +321,22 @@ TEST(QuantizedOnnx, ALayerThatIsCalledTwiceHasABiasForEachInput) {
 }
 
 /// What ONNX Runtime makes of pairs, and what we write instead of them, are the same kernels.
+/// QLinearConv takes the bias in steps of input times weight, whatever training made of these.
+TEST(QuantizedOnnx, BiasesFollowScalesThatChanged) {
+  QuantModel model = calibrated_net(config_for("onnxruntime"));
+  quant::Quantizer& input = model.quantizer("x_quantizer");
+  const quant::QParams before = input.qparams();
+  input.set_qparams({before.scale * 2, before.zero_point});
+  std::map<std::string, at::Tensor> scales;
+  onnx::ModelProto file = to_onnx(model);
+  for (onnx::TensorProto& tensor : *file.mutable_graph()->mutable_initializer()) {
+    io::ExternalData none;
+    if (tensor.name().ends_with(".scale")) scales[tensor.name()] = io::take_tensor(tensor, none);
+  }
+  EXPECT_TRUE(at::equal(scales.at("stem.bias_quantized.scale"),
+                        scales.at("x_quantizer.scale") * scales.at("stem.weight_quantized.scale")));
+}
+
 TEST(QuantizedOnnx, IntegerOperatorsComputeWhatFusedPairsDo) {
   const QuantModel model = calibrated_net(config_for("onnxruntime"));
   const sparsebit::test::TempDir dir;

@@ -72,10 +72,12 @@ void add_products(OperatorTable& table) {
   table.add({.name = "mv",
              .schema = "input, vec",
              .forms = {"torch.mv", "Tensor.mv"},
+             .multiplies_operands = true,
              .kernel = of_two("input", "vec", at::mv)});
   table.add({.name = "dot",
              .schema = "input, tensor|other",
              .forms = {"torch.dot", "Tensor.dot"},
+             .multiplies_operands = true,
              .kernel = of_two("input", "tensor", at::dot)});
   table.add({.name = "outer",
              .schema = "input, vec2",

@@ -31,7 +31,7 @@ void set_bias_scales(fx::GraphModule& module, const std::vector<QuantPoint>& poi
     const Quantizer* input = quantizer_of(call.args.values().front());
     const Quantizer* weight = quantizer_of(call.args[call.op->weight->argument]);
     if (!input || !weight) {
-      point.quantizer->switch_off({DecisionKind::InputIsFloat, point.value, layer->name()});
+      point.quantizer->switch_off({DecisionKind::LayerIsFloat, point.value, layer->name()});
     } else if (input->is_calibrated() && weight->is_calibrated()) {
       const at::Tensor scale = input->final_qparams().scale * weight->final_qparams().scale;
       point.quantizer->set_qparams({scale, at::zeros_like(scale)});

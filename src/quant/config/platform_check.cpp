@@ -1,8 +1,10 @@
 #include "quant/config/platform_check.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/error_context.h"
 #include "sparsebit/core/near_match.h"
 #include "sparsebit/fx/ops/operator.h"
+#include "sparsebit/quant/quantizers/quantizer.h"
 #include "sparsebit/quant/spec/quant_spec.h"
 
 namespace sparsebit::quant {
@@ -21,6 +23,17 @@ void check_bits(int64_t bits, const std::string& key, const std::string& platfor
   SPARSEBIT_CHECK(bits == 0 || (bits >= kLeastBits && bits <= kMostBits), InvalidArgument,
                   "platform ", platform, ": ", key, ": expected ", kLeastBits, " to ", kMostBits,
                   " bits, found ", bits);
+}
+
+void check_limits(const platforms::TensorLimits& limits, const std::string& key,
+                  const std::string& platform) {
+  for (const int64_t bits : limits.bits) check_bits(bits, key + ".bits", platform);
+  with_context(
+      [&] {
+        for (const std::string& scheme : limits.schemes) scheme_from_text(scheme);
+        for (const std::string& type : limits.unsupported_quantizers) quantizers().get(type);
+      },
+      [&] { return "in platform " + platform + ": " + key; });
 }
 
 /// A row says only what its operator has: a weight, arguments by their names.
@@ -67,9 +80,8 @@ void check_platform(const platforms::Platform& platform) {
   check(policy.keeps_grid, "placement.keeps_grid");
   check(policy.unsigned_after, "placement.unsigned_after");
   check(policy.unsigned_follows, "placement.unsigned_follows");
-  for (const platforms::TensorLimits* limits : {&platform.weights, &platform.activations}) {
-    for (const std::string& scheme : limits->schemes) scheme_from_text(scheme);
-  }
+  check_limits(platform.weights, "weights", platform.name);
+  check_limits(platform.activations, "activations", platform.name);
 }
 
 }  // namespace sparsebit::quant

@@ -89,12 +89,14 @@ std::optional<Decision> IntegerRegions::why_float(const Node& node,
   if (std::optional<Decision> decision = float_by_rule(platform_, node, call)) return decision;
   const OperatorRule& rule = *find_rule(platform_, *call.op);
   if (rule.form == IntegerForm::Clipping) {
-    if (is_clipped_by_rounding(node, call)) return std::nullopt;
-    return Decision{DecisionKind::ClippingDiffers, node.name()};
+    if (!is_clipped_by_rounding(node, call))
+      return Decision{DecisionKind::ClippingDiffers, node.name()};
+    return float_before(node);
   }
   std::vector<Node*> operands;
   for (const auto& [name, value] : integer_arguments(call, rule)) {
     const std::vector<Node*> inside = nodes_in(*value);
+    if (inside.empty()) return Decision{DecisionKind::NotAnActivation, node.name(), name};
     operands.insert(operands.end(), inside.begin(), inside.end());
   }
   for (const Node* operand : operands) {
@@ -109,6 +111,14 @@ std::optional<Decision> IntegerRegions::why_float(const Node& node,
   const bool asks_result = platform_.placement.kind == PlacementPolicy::Kind::IntegerRegions;
   return asks_result && rule.needs_integer_result ? float_result(node, rule, operands, node)
                                                   : std::nullopt;
+}
+
+/// A clipping is a part of the integer step right before it.
+std::optional<Decision> IntegerRegions::float_before(const Node& clipping) const {
+  const Node& before = *clipping.inputs().front();
+  const auto call = fx::resolve(before, module_);
+  if (call && !why_float(before, *call)) return std::nullopt;
+  return Decision{DecisionKind::InputIsFloat, clipping.name(), before.name()};
 }
 
 std::optional<Decision> IntegerRegions::float_operand(const Node& node, const Node& operand) const {

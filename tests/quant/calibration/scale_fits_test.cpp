@@ -79,7 +79,7 @@ TEST(ScaleFits, ABiasOfALayerThatReadsFloatsIsSwitchedOff) {
     QuantModel model = scaled_model();
     model.quantizer(off).switch_off("the test");
     set_biases(model);
-    EXPECT_EQ(bias_of(model, "b").why_off(), (Decision{DecisionKind::InputIsFloat, "b.bias", "b"}));
+    EXPECT_EQ(bias_of(model, "b").why_off(), (Decision{DecisionKind::LayerIsFloat, "b.bias", "b"}));
     EXPECT_FALSE(bias_of(model, "a").is_off_for_good());
     EXPECT_TRUE(bias_of(model, "a").is_calibrated());
   }

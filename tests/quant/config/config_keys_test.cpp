@@ -60,6 +60,8 @@ const std::vector<KeyCase>& key_cases() {
        }},
       {"QUANTIZER.AVX2_SAFE", "W", "true", [](auto& c) { c.quantizer.avx2_safe = true; }},
       {"QUANTIZER.PACT.ALPHA_VALUE", "A", "6.5", [](auto& c) { c.quantizer.pact_alpha = 6.5; }},
+      {"QUANTIZER.LSQ.GRAD_SCALING", "WA", "false",
+       [](auto& c) { c.quantizer.lsq_grad_scaling = false; }},
       {"QUANTIZER.DSQ.ALPHA", "WA", "0.2", [](auto& c) { c.quantizer.dsq_alpha = 0.2; }},
       {"OBSERVER.TYPE", "WA", "MSE", [](auto& c) { c.observer.type = "mse"; }},
       {"OBSERVER.PERCENTILE.ALPHA", "WA", "0.5",

@@ -145,6 +145,22 @@ TEST(IntegerRegions, AreThoseThatPlacementMade) {
     %last = torch.nn.functional.interpolate(%f, scale_factor=2.0, mode='nearest')
     return %last)",
        {"cubic", "last"}},
+      {R"(  # numbers as operands have no integer kernel
+    %n = torch.add(%c, 1)
+    %d = torch.conv2d(%n, %w, %b)
+    return %d)",
+       {"n"}},
+      {R"(  # relus that vanish in a rounding, but not in that of an integer step
+    %first = torch.relu(%x)
+    %d = torch.conv2d(%first, %w, %b)
+    %r = torch.relu(%c)
+    %e = torch.conv2d(%r, %w, %b)
+    %total = torch.add(%e, %c)
+    %t = torch.tanh(%d)
+    %s = torch.relu(%t)
+    %f = torch.conv2d(%s, %w, %b)
+    return (%total, %f))",
+       {"first", "r", "total", "t", "s"}},
   };
   for (const auto& [text, expected] : networks) {
     SCOPED_TRACE(text);

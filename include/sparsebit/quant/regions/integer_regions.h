@@ -40,6 +40,7 @@ class IntegerRegions {
  private:
   bool is_fused(const fx::Node& node, const fx::OperatorCall& call) const;
   bool is_fused_edge(const platforms::OperatorRule& rule, const fx::Node& operand) const;
+  std::optional<Decision> float_before(const fx::Node& clipping) const;
   std::optional<Decision> float_operand(const fx::Node& node, const fx::Node& operand) const;
   std::optional<Decision> float_weight(const fx::Node& node, const fx::OperatorCall& call) const;
   std::optional<Decision> float_result(const fx::Node& node, const platforms::OperatorRule& rule,

@@ -35,6 +35,7 @@ enum class DecisionKind {
   FusedWith,           ///< it runs as one with `other`
   InputIsFloat,        ///< `other`, which it reads, is float
   InputUsedElsewhere,  ///< `other`, which it would run as one with, has other readers
+  LayerIsFloat,        ///< a bias of `other`, which computes with floats
   NoIntegerReader,     ///< nothing that reads it computes with integers
   NoLayerBranch,       ///< neither branch of the sum ends with a layer
   NothingQuantized,    ///< it reads and gives no activations
