@@ -48,7 +48,7 @@ class PowerOfTwo : public quant::CloneableQuantizer<PowerOfTwo> {
     const at::Tensor scale = quant::qparams_from_range(range.low, range.high, spec()).scale;
     return {at::exp2(at::ceil(at::log2(scale))), at::zeros_like(scale)};
   }
-  at::Tensor simulate(const at::Tensor& x) override {
+  at::Tensor simulate(const at::Tensor& x) const override {
     return quant::fake_quant(x, qparams(), spec());
   }
 };

@@ -63,22 +63,23 @@ std::unique_ptr<quant::QuantModel> prepared_model(const CalibrationOptions& aske
   return model;
 }
 
-/// Wrong names are errors before calibration starts.
-void check_formats(const DeployOptions& options) {
+/// Wrong names and folders are errors before calibration starts.
+void check_options(const DeployOptions& options) {
   const CalibrationOptions& asked = options.calibration;
-  const bool calibrates = !is_simulation(asked.model) && options.formats.empty();
-  const std::vector<std::string> formats =
-      calibrates ? chosen_config(asked).config.platform->artefacts : options.formats;
-  SPARSEBIT_CHECK(!calibrates || !formats.empty(), InvalidArgument,
+  check_output_folder(options.output);
+  for (const std::string& format : options.formats) deploy::artefact_formats().get(format);
+  if (is_simulation(asked.model)) return;
+  const platforms::PlatformPtr platform = chosen_config(asked).config.platform;
+  deploy::check_deploy_folder(options.output, options.name, platform->name);
+  SPARSEBIT_CHECK(!options.formats.empty() || !platform->artefacts.empty(), InvalidArgument,
                   "the platform names no artefacts; choose some with --format");
-  for (const std::string& format : formats) deploy::artefact_formats().get(format);
+  for (const std::string& format : platform->artefacts) deploy::artefact_formats().get(format);
 }
 
 void deploy_model(const DeployOptions& options, std::ostream& out) {
   const CalibrationOptions& asked = options.calibration;
   apply(asked.common);
-  check_output_folder(options.output);
-  check_formats(options);
+  check_options(options);
   const auto model = prepared_model(asked);
   const platforms::Platform& platform = model->platform();
   const std::vector<std::string>& formats =

@@ -63,6 +63,7 @@ class YamlReader {
     } else if (node.IsScalar()) {
       value.kind_ = Yaml::Kind::Scalar;
       value.text_ = node.Scalar();
+      value.is_quoted_ = node.Tag() == "!";
     }
     return value;
   }
@@ -134,6 +135,18 @@ const Yaml& Yaml::get(std::string_view key) const {
   for (const Entry& entry : entries_) keys.push_back(entry.first);
   throw Error(ErrorKind::InvalidArgument,
               c10::str(where(), ": the key '", key, "' is missing", did_you_mean(key, keys)));
+}
+
+Yaml::ScalarType Yaml::scalar_type() const {
+  if (!is_scalar()) fail("a word or number");
+  const std::string word = lower_case(text_);
+  int64_t whole = 0;
+  double number = 0;
+  if (is_quoted_) return ScalarType::Text;
+  if (word == "true" || word == "false") return ScalarType::Bool;
+  if (read_number(text_, whole)) return ScalarType::Int;
+  if (read_number(text_, number) && std::isfinite(number)) return ScalarType::Double;
+  return ScalarType::Text;
 }
 
 const std::string& Yaml::to_text() const {

@@ -17,8 +17,7 @@ namespace {
 /// Consumers of a quantizer read its input instead.
 void remove_quantizers(fx::GraphModule& module) {
   for (fx::Node* node : module.graph().node_list()) {
-    if (node->op() != fx::Opcode::CallModule) continue;
-    if (!dynamic_cast<quant::Quantizer*>(module.find(node->target()))) continue;
+    if (!quant::find_quantizer(module, *node)) continue;
     node->replace_all_uses_with(*node->inputs().front());
     module.graph().erase(*node);
   }

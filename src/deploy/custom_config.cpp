@@ -5,8 +5,6 @@
 #include "sparsebit/fx/ops/value.h"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
 
 namespace sparsebit::deploy {
 namespace {
@@ -99,27 +97,35 @@ void read_scheme(const Yaml& map, Settings& into) {
       map, into);
 }
 
-/// The type that was chosen before; empty if none was.
+/// The type that was chosen before, or that platforms have.
 std::string chosen_quantizer(const Settings& settings) {
   for (const Setting& setting : settings) {
     if (setting.key == "QUANTIZER.TYPE") return setting.value;
   }
-  return "";
+  return "uniform";
 }
 
 void read_quantizer_arguments(const Yaml& map, Settings& into) {
+  static const std::map<std::pair<std::string, std::string>, std::string> keys = {
+      {{"dsq", "alpha"}, "QUANTIZER.DSQ.ALPHA"},
+      {{"lsq", "use_grad_scaling"}, "QUANTIZER.LSQ.GRAD_SCALING"},
+      {{"lsq+", "use_grad_scaling"}, "QUANTIZER.LSQ.GRAD_SCALING"},
+      {{"pact", "alpha"}, "QUANTIZER.PACT.ALPHA_VALUE"}};
+  const std::string chosen = chosen_quantizer(into);
   for (const auto& [name, value] : map.entries()) {
     SPARSEBIT_CHECK(name != "scale" && name != "zero_point", InvalidArgument, value.where(),
                     ": calibration finds where scales and zero points start; leave it out");
-    if (name == "use_grad_scaling") {
-      add("QUANTIZER.LSQ.GRAD_SCALING", value.to_text(), value, into);
-    } else if (name == "alpha") {
-      const bool is_dsq = chosen_quantizer(into) == "dsq";
-      add(is_dsq ? "QUANTIZER.DSQ.ALPHA" : "QUANTIZER.PACT.ALPHA_VALUE", value.to_text(), value,
-          into);
-    } else {
-      fail_unknown(value, name, {"alpha", "use_grad_scaling"});
+    const auto key = keys.find({chosen, name});
+    if (key != keys.end()) {
+      add(key->second, value.to_text(), value, into);
+      continue;
     }
+    std::vector<std::string> known;
+    for (const auto& [owner, other] : keys) known.push_back(owner.second);
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      fail_unknown(value, name, known);
+    throw Error(ErrorKind::InvalidArgument, c10::str(value.where(), ": the quantizer '", chosen,
+                                                     "' has no argument '", name, "'"));
   }
 }
 
@@ -181,15 +187,7 @@ void read_selection(const Yaml& map, CustomConfig& config) {
   }
 }
 
-template <class Number>
-std::optional<Number> number_of(const std::string& text) {
-  Number number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, failed] = std::from_chars(text.data(), end, number);
-  return failed == std::errc() && stop == end ? std::optional(number) : std::nullopt;
-}
-
-/// null, true, 3, 0.5, same, [2, 3]
+/// null, true, 3, 0.5, same, "3", [2, 3]
 fx::Value value_of(const Yaml& value) {
   if (value.is_null()) return fx::None();
   if (value.is_list()) {
@@ -197,12 +195,17 @@ fx::Value value_of(const Yaml& value) {
     for (const Yaml& item : value.items()) list.items.push_back(value_of(item));
     return list;
   }
-  const std::string& text = value.to_text();
-  if (text == "true" || text == "True") return true;
-  if (text == "false" || text == "False") return false;
-  if (const auto whole = number_of<int64_t>(text)) return *whole;
-  if (const auto number = number_of<double>(text)) return *number;
-  return text;
+  switch (value.scalar_type()) {
+    case Yaml::ScalarType::Bool:
+      return value.to_bool();
+    case Yaml::ScalarType::Int:
+      return value.to_int();
+    case Yaml::ScalarType::Double:
+      return value.to_double();
+    case Yaml::ScalarType::Text:
+      break;
+  }
+  return value.to_text();
 }
 
 }  // namespace

@@ -57,25 +57,40 @@ size_t count(const quant::QuantModel& model, quant::Target target) {
   return tensors.size();
 }
 
-/// "- `input`: Float, 1 x 3 x 32 x 32"
+/// "- `input`: Float, batch x 3 x 32 x 32"
 std::string list_inputs(const quant::QuantModel& model) {
   std::string text;
   for (const fx::Node* input : model.module().graph().placeholders()) {
     text += "- `" + input->target() + "`";
-    if (const auto& info = input->tensor_info())
-      text += c10::str(": ", c10::toString(info->dtype), ", ", c10::Join(" x ", info->shape));
+    if (const auto& info = input->tensor_info()) {
+      std::vector<std::string> sizes;
+      for (size_t i = 0; i < info->shape.size(); ++i) {
+        const bool has_symbol = i < info->symbols.size() && !info->symbols[i].empty();
+        sizes.push_back(info->shape[i] >= 0 ? std::to_string(info->shape[i])
+                        : has_symbol        ? info->symbols[i]
+                                            : "?");
+      }
+      if (!sizes.empty() && model.fixed_batch() == 0) sizes.front() = "batch";
+      text += c10::str(": ", c10::toString(info->dtype), ", ", c10::Join(" x ", sizes));
+    }
     text += "\n";
   }
   return text;
 }
 
+/// By which a folder is known again.
+std::string marker(const std::string& model_name, const std::string& platform) {
+  return "<!-- sparsebit deploy: " + model_name + " for " + platform + " -->";
+}
+
 std::string readme(const DeployModel& model, const std::vector<Artefact>& artefacts,
                    const std::string& title) {
   std::string text =
-      c10::str("# ", title, "\n\nQuantized: ", count(model.quantized(), quant::Target::Feature),
+      c10::str("# ", title, "\n\n", marker(model.name(), model.quantized().platform().name),
+               "\n\nQuantized: ", count(model.quantized(), quant::Target::Feature),
                " activations and ", count(model.quantized(), quant::Target::Weight),
-               " weights. Inputs, as calibrated:\n\n", list_inputs(model.quantized()), "\n",
-               kNotRun, ": the files follow their documented formats.\n");
+               " weights. Inputs:\n\n", list_inputs(model.quantized()), "\n", kNotRun,
+               ": the files follow their documented formats.\n");
   for (const auto& [format, files] : artefacts) {
     const ArtefactFormat& entry = artefact_formats().get(format);
     for (const DeployFile& file : files) text += "\n## " + file.name + "\n";
@@ -96,15 +111,6 @@ void check_not_overwritten(const std::filesystem::path& folder,
                       ": this is read, so it cannot be written; choose another folder or --name");
     }
   }
-  const auto readme = folder / kReadme;
-  if (!std::filesystem::exists(readme, none)) return;
-  const std::string there = read_file(readme);
-  SPARSEBIT_CHECK(there.find(kNotRun) != std::string::npos, InvalidArgument, readme.string(),
-                  ": there is a README already that deploy did not write; choose another folder");
-  const auto first_line = [](const std::string& text) { return text.substr(0, text.find('\n')); };
-  SPARSEBIT_CHECK(first_line(there) == first_line(files.back().content), InvalidArgument,
-                  folder.string(), ": these are the files of '", first_line(there).substr(2),
-                  "'; choose another folder");
 }
 
 /// All are complete on disk before the first appears.
@@ -129,6 +135,23 @@ std::vector<std::filesystem::path> write_together(const std::filesystem::path& f
 
 }  // namespace
 
+void check_deploy_folder(const std::filesystem::path& folder, const std::string& model_name,
+                         const std::string& platform) {
+  const auto readme = folder / kReadme;
+  std::error_code none;
+  if (!std::filesystem::exists(readme, none)) return;
+  const std::string there = read_file(readme);
+  const std::string start = "<!-- sparsebit deploy: ", end = " -->";
+  const size_t at = there.find(start);
+  SPARSEBIT_CHECK(at != std::string::npos, InvalidArgument, readme.string(),
+                  ": there is a README already that deploy did not write; choose another folder");
+  if (there.find(marker(model_name, platform)) != std::string::npos) return;
+  const size_t from = at + start.size();
+  throw Error(ErrorKind::InvalidArgument, c10::str(folder.string(), ": these are the files of ",
+                                                   there.substr(from, there.find(end, from) - from),
+                                                   "; choose another folder"));
+}
+
 std::vector<std::filesystem::path> deploy(const quant::QuantModel& model,
                                           const std::vector<std::string>& formats,
                                           const std::filesystem::path& folder,
@@ -144,6 +167,7 @@ std::vector<std::filesystem::path> deploy(const quant::QuantModel& model,
   for (Artefact& artefact : artefacts)
     std::move(artefact.files.begin(), artefact.files.end(), std::back_inserter(files));
   files.push_back(std::move(about));
+  check_deploy_folder(folder, model_name, model.platform().name);
   check_not_overwritten(folder, files, read);
   return write_together(folder, files);
 }

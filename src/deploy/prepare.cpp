@@ -37,18 +37,23 @@ PlatformPtr academic(const PlatformPtr& platform) {
 
 /// Each module once, also where several calls share it.
 void replace_modules(fx::GraphModule& graph, const CustomConfig& custom) {
-  std::map<const fx::Module*, fx::ModulePtr> made;
+  std::map<fx::ModulePtr, fx::ModulePtr> made;  // what is replaced lives as long as this
   std::set<std::string> used;
   for (const fx::Node& node : graph.graph().nodes()) {
     if (node.op() != fx::Opcode::CallModule) continue;
     const fx::ModulePtr module = graph.find_module(node.target());
+    SPARSEBIT_CHECK(module, InvalidModel, "node '", node.name(), "': there is no module '",
+                    node.target(), "'");
     const auto mapping = custom.module_mapping.find(module->type());
     if (mapping == custom.module_mapping.end()) continue;
     used.insert(mapping->first);
-    const auto [it, is_new] = made.emplace(module.get(), nullptr);
+    const auto [it, is_new] = made.emplace(module, nullptr);
     if (is_new) {
-      it->second = mapping->second(*module);
-      made.emplace(it->second.get(), it->second);
+      const fx::ModulePtr replacement = mapping->second(*module);
+      SPARSEBIT_CHECK(replacement, InvalidArgument, "module_mapping: the function for '",
+                      mapping->first, "' gives no module");
+      it->second = replacement;
+      made.emplace(replacement, replacement);
     }
     graph.set_module(node.target(), it->second);
   }
@@ -58,9 +63,26 @@ void replace_modules(fx::GraphModule& graph, const CustomConfig& custom) {
   }
 }
 
-void apply(const Setting& setting, quant::Target target, quant::QConfig& config) {
-  with_context([&] { config.set(target, setting.key, setting.value); },
-               [&] { return setting.where; });
+template <class Work>
+void at_place(const Setting& setting, const Work& work) {
+  if (setting.where.empty()) return work();
+  with_context(work, [&] { return setting.where; });
+}
+
+/// Settings that do not go together: the error begins with the key of one of them.
+void check(const quant::QConfig& config, const CustomConfig& custom) {
+  try {
+    quant::check_qconfig(config);
+  } catch (const Error& error) {
+    for (const auto& [side, settings] :
+         {std::pair("W.", &custom.weights), std::pair("A.", &custom.activations)}) {
+      for (const Setting& setting : *settings) {
+        if (std::string(error.what()).starts_with(side + setting.key))
+          at_place(setting, [&] { throw Error(error); });
+      }
+    }
+    throw;
+  }
 }
 
 }  // namespace
@@ -71,21 +93,24 @@ quant::QConfig customized(quant::QConfig config, const CustomConfig& custom) {
     config.schedule.fuse_bn = false;
     if (auto& range = config.weight.quantizer.range) range->low = -range->high;
   }
-  for (const Setting& setting : custom.weights) apply(setting, quant::Target::Weight, config);
-  for (const Setting& setting : custom.activations) apply(setting, quant::Target::Feature, config);
-  quant::check_qconfig(config);
+  for (const auto& [target, settings] : {std::pair(quant::Target::Weight, &custom.weights),
+                                         std::pair(quant::Target::Feature, &custom.activations)}) {
+    for (const Setting& setting : *settings)
+      at_place(setting, [&] { config.set(target, setting.key, setting.value); });
+  }
+  check(config, custom);
   config.selection = custom.selection;
   for (const std::string& name : custom.extra_passes) passes::passes().get(name);  // or throw
-  config.schedule.first = custom.extra_passes;
+  config.schedule.passes_before = custom.extra_passes;
+  config.schedule.extra = custom.fusions;
   return config;
 }
 
 quant::QuantModel prepare_by_platform(fx::Module& model, const std::string& platform,
                                       const CustomConfig& custom,
                                       const std::vector<fx::Value>& example) {
-  quant::QConfig config =
+  const quant::QConfig config =
       customized(quant::default_qconfig(platforms::find_platform(platform)), custom);
-  config.schedule.extra = custom.fusions;
   std::shared_ptr<fx::GraphModule> graph;
   if (const auto* given = dynamic_cast<const fx::GraphModule*>(&model)) {
     SPARSEBIT_CHECK(custom.trace.preserve.empty() && custom.trace.concrete_args.empty() &&

@@ -191,7 +191,7 @@ NodeResult Exporter::convert(const Node& node) {
     name_result(node, result);
     return result;
   }
-  if (quant::Quantizer* quantizer = quant::find_quantizer(module_, node))
+  if (const quant::Quantizer* quantizer = quant::find_quantizer(module_, node))
     return write_quantizer(node, *quantizer);
   if (const std::optional<fx::OperatorCall> call = fx::resolve(node, module_)) {
     if (!writes_fake_quantize() && regions_.is_clipped_by_rounding(node, *call))

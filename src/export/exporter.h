@@ -62,12 +62,12 @@ class Exporter : public ValueSource {
   void check_carried_opset(const fx::Node& node, const std::string& type, int64_t opset);
 
   // Quantizers, see quantization.cpp and fake_quantize.cpp.
-  NodeResult write_quantizer(const fx::Node& node, quant::Quantizer& quantizer);
+  NodeResult write_quantizer(const fx::Node& node, const quant::Quantizer& quantizer);
   NodeResult write_feature_quantizer(const fx::Node& node, const quant::Quantizer& quantizer,
                                      OnnxTensor x);
   NodeResult write_fake_quantize(const fx::Node& node, const quant::Quantizer& quantizer,
                                  const OnnxTensor& x);
-  NodeResult write_weight_quantizer(const fx::Node& node, quant::Quantizer& quantizer,
+  NodeResult write_weight_quantizer(const fx::Node& node, const quant::Quantizer& quantizer,
                                     const at::Tensor& weight);
   Attrs extra_attributes(const quant::QuantSpec& spec) const;
   bool writes_fake_quantize() const {

@@ -1,5 +1,7 @@
 #include "export/integer_operators.h"
 
+#include "export/subgraphs.h"
+
 #include "sparsebit/quant/regions/integer_regions.h"
 
 #include <algorithm>
@@ -7,6 +9,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace sparsebit::exports {
@@ -50,7 +53,9 @@ class Rewriting {
       : graph_(graph), forms_(forms_of(model.platform())), integer_nodes_(integer_nodes(model)) {
     for (NodeProto& node : *graph.mutable_node()) {
       for (const std::string& output : node.output()) maker_[output] = &node;
-      for (const std::string& input : node.input()) readers_[input].push_back(&node);
+      std::unordered_set<std::string> read;
+      collect_uses(node, read);
+      for (const std::string& value : read) readers_[value].push_back(&node);
     }
     for (const onnx::ValueInfoProto& output : graph.output()) outputs_.insert(output.name());
   }
@@ -130,8 +135,11 @@ class Rewriting {
     if (!input) return;
     std::vector<const NodeProto*> results;
     for (const std::string& output : node.output()) {
-      results.push_back(quantizer_of(output));
-      if (!results.back()) return;
+      const NodeProto* result = quantizer_of(output);
+      const bool same =
+          result && result->input(1) == input->input(1) && result->input(2) == input->input(2);
+      if (!same) return;
+      results.push_back(result);
     }
     node.set_input(0, input->input(0));
     for (size_t i = 0; i < results.size(); ++i) take_output(node, static_cast<int>(i), *results[i]);
@@ -158,13 +166,13 @@ class Rewriting {
 
   /// Pairs that nobody reads any more, from the end.
   void drop_unused() {
-    std::set<std::string> read(outputs_.begin(), outputs_.end());
+    std::unordered_set<std::string> read(outputs_.begin(), outputs_.end());
     std::vector<NodeProto> kept;
     for (int i = graph_.node_size() - 1; i >= 0; --i) {
       NodeProto& node = *graph_.mutable_node(i);
       const bool is_pair = node.op_type() == "DequantizeLinear" || replaced_.contains(&node);
       if (is_pair && (replaced_.contains(&node) || !read.contains(node.output(0)))) continue;
-      read.insert(node.input().begin(), node.input().end());
+      collect_uses(node, read);
       kept.push_back(std::move(node));
     }
     graph_.clear_node();

@@ -162,7 +162,7 @@ Attrs Exporter::extra_attributes(const QuantSpec& spec) const {
   return options_.quantized.bits_attribute ? Attrs{{"bits", spec.bits}} : Attrs{};
 }
 
-NodeResult Exporter::write_quantizer(const Node& node, Quantizer& quantizer) {
+NodeResult Exporter::write_quantizer(const Node& node, const Quantizer& quantizer) {
   const Node& input = *node.inputs().front();
   if (quantizer.is_off_for_good()) return value_of(input);
   SPARSEBIT_CHECK(quantizer.is_calibrated(), InvalidArgument,
@@ -177,7 +177,7 @@ NodeResult Exporter::write_quantizer(const Node& node, Quantizer& quantizer) {
   return result;
 }
 
-NodeResult Exporter::write_weight_quantizer(const Node& node, Quantizer& quantizer,
+NodeResult Exporter::write_weight_quantizer(const Node& node, const Quantizer& quantizer,
                                             const at::Tensor& weight) {
   const QuantSpec& spec = quantizer.spec();
   const quant::QParams found = quantizer.final_qparams();

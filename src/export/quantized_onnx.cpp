@@ -58,7 +58,6 @@ static void check_uniform(const quant::QuantModel& model) {
 }
 
 onnx::ModelProto to_onnx(const quant::QuantModel& model, OnnxExportOptions options) {
-  model.update_bias_scales();
   check_calibrated(model);
   check_uniform(model);
   open_batches(model, options);

@@ -47,7 +47,8 @@ class GraphWriter {
   /// Takes a name so that nothing else gets it.
   void reserve(const std::string& name) { used_.insert(name); }
   std::string unique_name(const std::string& wish);
-  /// Operators emitted from now on are parts of the node of this name.
+  /// Operators emitted from now on are parts of the node of this name: theirs begin with it, and
+  /// end there or go on after a '/', which names of graph nodes do not have.
   void begin(const std::string& node_name);
   /// Gives a value that was emitted since begin() another name; returns whether it was.
   bool rename(OnnxTensor& value, const std::string& name);

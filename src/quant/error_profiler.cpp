@@ -48,7 +48,8 @@ class Profiler {
     fx::Taps taps;
     for (const Node& node : model_.module().graph().nodes()) taps.nodes.push_back(&node);
     taps.see = after;
-    executor_ = model_.make_executor(fx::RunMode::Inference);  // for what is switched on
+    executor_ =
+        model_.make_executor(fx::RunMode::Inference);  // its kernels depend on what is enabled
     executor_->run(inputs, taps);
   }
 

@@ -111,7 +111,7 @@ QuantModel::QuantModel(fx::Module& model, const QConfig& config,
   {
     const InputsAsTold sizes_stay_open(*module_);
     if (!example.empty()) fx::record_shapes(*module_, example);
-    passes::run_selected(*module_, config_.schedule.first);
+    passes::run_selected(*module_, config_.schedule.passes_before);
     passes::run_passes(*module_, schedule_of(config_));
     if (!example.empty()) fx::record_shapes(*module_, example);
   }
@@ -258,10 +258,6 @@ void QuantModel::insert_weight_quantizer(const WeightPoint& point) {
 
 fx::Value QuantModel::forward(const std::vector<fx::Value>& inputs) {
   if (calibration_) return calibration_->show(inputs);
-  const bool trains = std::any_of(points_.begin(), points_.end(), [](const QuantPoint& point) {
-    return point.quantizer->needs_training();
-  });
-  if (trains) update_bias_scales();
   return make_executor(fx::RunMode::Autograd)->run(inputs);
 }
 
@@ -292,10 +288,8 @@ void QuantModel::calc_qparams(const CalcOptions& options) {
   calibration_.reset();
   const std::string& fit = platform().scale_fit;
   if (!fit.empty()) scale_fits().get(fit)(*module_, points_);
-  update_bias_scales();
+  set_bias_scales(*module_, points_, platform());
 }
-
-void QuantModel::update_bias_scales() const { set_bias_scales(*module_, points_, platform()); }
 
 void QuantModel::set_quant(const Enabled& enabled) {
   SPARSEBIT_CHECK(!calibration_, InvalidArgument,

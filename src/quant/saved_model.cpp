@@ -1,5 +1,6 @@
 #include "sparsebit/quant/saved_model.h"
 
+#include "quant/calibration/scale_fits.h"
 #include "quant/config/platform_check.h"
 
 #include "sparsebit/core/error.h"
@@ -277,6 +278,7 @@ class SavedModelReader {
     SPARSEBIT_CHECK(ends, InvalidModel, "the graph has no output");
     for (const QuantPoint& point : model_->points_)
       with_context([&] { check_point(point); }, [&] { return point.place(); });
+    set_bias_scales(*module_, model_->points_, model_->platform());
     return std::move(model_);
   }
 

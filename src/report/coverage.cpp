@@ -20,9 +20,7 @@ std::vector<int64_t> weight_shape(const fx::OperatorCall& call, const fx::GraphM
   if (weight.is_tensor()) return weight.tensor().sizes().vec();
   if (!weight.is_node()) return {};
   const Node* node = &weight.node();
-  const bool is_quantizer = node->op() == fx::Opcode::CallModule &&
-                            dynamic_cast<const quant::Quantizer*>(module.find(node->target()));
-  if (is_quantizer) node = node->inputs().front();
+  if (quant::find_quantizer(module, *node)) node = node->inputs().front();
   const at::Tensor* tensor =
       node->op() == fx::Opcode::GetAttr ? module.find_tensor(node->target()) : nullptr;
   if (tensor) return tensor->sizes().vec();

@@ -116,18 +116,20 @@ TEST(CustomConfig, SaysHowToTraceAndFuse) {
 extra_fuse_dict: {additional_fusion_pattern: [fuse_scale, fold_constants]}
 preserve_attr: {"": [note, version], head: [anchors]}
 leaf_module: [Head]
-concrete_args: {mask: null, training: false, size: [2, 3], mode: same, ratio: 0.5}
+concrete_args: {mask: null, training: false, size: [2, 3], mode: same, ratio: 0.5, width: "3", least: -inf}
 )");
   EXPECT_THAT(config.extra_passes, ElementsAre("fuse_scale", "fold_constants"));
   EXPECT_THAT(config.trace.preserve, ElementsAre(Pair("", ElementsAre("note", "version")),
                                                  Pair("head", ElementsAre("anchors"))));
   EXPECT_THAT(config.leaf_modules, ElementsAre("Head"));
   const auto& arguments = config.trace.concrete_args;
-  EXPECT_EQ(arguments.size(), 5u);
+  EXPECT_EQ(arguments.size(), 7u);
   EXPECT_TRUE(arguments.at("mask").is_none());
   EXPECT_EQ(arguments.at("size"), fx::Value(fx::List{2, 3}));
   EXPECT_EQ(arguments.at("mode"), fx::Value("same"));
   EXPECT_EQ(arguments.at("ratio"), fx::Value(0.5));
+  EXPECT_EQ(arguments.at("width"), fx::Value("3"));
+  EXPECT_EQ(arguments.at("least"), fx::Value("-inf"));
   EXPECT_EQ(arguments.at("training"), fx::Value(false));
 }
 

@@ -32,9 +32,11 @@ TEST(Deploy, WritesTheFilesOfAllFormatsAndAReadme) {
   EXPECT_EQ(read_file(files[1]), artefact_formats().get("clip_ranges").write(view)[0].content);
   EXPECT_EQ(read_file(files[3]), R"(# Net for TensorRT
 
-Quantized: 7 activations and 5 weights. Inputs, as calibrated:
+<!-- sparsebit deploy: net for virtual -->
 
-- `x`: Float, 2 x 3 x 10 x 10
+Quantized: 7 activations and 5 weights. Inputs:
+
+- `x`: Float, batch x 3 x 10 x 10
 
 The vendors' tools were not run here: the files follow their documented formats.
 
@@ -80,15 +82,21 @@ TEST(Deploy, WritesNothingWhenAFormatDoesNotFit) {
 TEST(Deploy, AFolderHoldsOneTarget) {
   const QuantModel model = calibrated_net(symmetric_config());
   const sparsebit::test::TempDir dir;
-  const auto write = [&](const std::string& title) {
-    deploy(model, {"onnx_clean"}, dir.path(), "net", title);
+  const auto refused = [&](const std::string& name, const std::string& platform) -> std::string {
+    try {
+      check_deploy_folder(dir.path(), name, platform);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
   };
-  write("net for tensorrt");
-  EXPECT_NO_THROW(write("net for tensorrt"));
-  EXPECT_THAT([&] { write("net for snpe"); },
-              Throws<Error>(Property(
-                  &Error::what,
-                  HasSubstr("these are the files of 'net for tensorrt'; choose another folder"))));
+  deploy(model, {"onnx_clean"}, dir.path(), "net", "Net");
+  EXPECT_NO_THROW(deploy(model, {"onnx_clean"}, dir.path(), "net", "Net, once more"));
+  EXPECT_THAT(refused("net", "snpe"), HasSubstr("these are the files of net for virtual; choose"));
+  EXPECT_THAT(refused("other", "virtual"), HasSubstr("these are the files of net for virtual"));
+  EXPECT_THROW(deploy(model, {"onnx_clean"}, dir.path(), "other", "Net"), Error);
+  write_file_atomically(dir / "README.md", "\n");
+  EXPECT_THAT(refused("net", "virtual"), HasSubstr("a README already that deploy did not write"));
 }
 
 TEST(ArtefactFormats, EachSaysWhatItIsAndHowItIsLoaded) {

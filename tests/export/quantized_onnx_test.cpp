@@ -2,6 +2,7 @@
 
 #include "core/temp_dir.h"
 #include "export/export_case.h"
+#include "export/integer_operators.h"
 #include "support/ort.h"
 
 #include "sparsebit/core/error.h"
@@ -320,7 +321,6 @@ TEST(QuantizedOnnx, ALayerThatIsCalledTwiceHasABiasForEachInput) {
   EXPECT_GT(signal_to_noise_of(network), 30);
 }
 
-/// What ONNX Runtime makes of pairs, and what we write instead of them, are the same kernels.
 /// QLinearConv takes the bias in steps of input times weight, whatever training made of these.
 TEST(QuantizedOnnx, BiasesFollowScalesThatChanged) {
   QuantModel model = calibrated_net(config_for("onnxruntime"));
@@ -335,8 +335,10 @@ TEST(QuantizedOnnx, BiasesFollowScalesThatChanged) {
   }
   EXPECT_TRUE(at::equal(scales.at("stem.bias_quantized.scale"),
                         scales.at("x_quantizer.scale") * scales.at("stem.weight_quantized.scale")));
+  expect_same(model, to_onnx(model), 1e-6);  // and so does the simulation
 }
 
+/// What ONNX Runtime makes of pairs, and what we write instead of them, are the same kernels.
 TEST(QuantizedOnnx, IntegerOperatorsComputeWhatFusedPairsDo) {
   const QuantModel model = calibrated_net(config_for("onnxruntime"));
   const sparsebit::test::TempDir dir;
@@ -354,6 +356,27 @@ TEST(QuantizedOnnx, IntegerOperatorsComputeWhatFusedPairsDo) {
        {.model = dir / "operators.onnx", .inputs = {{"x", samples()}}}});
   for (const auto& result : results) ASSERT_EQ(result.error, "");
   EXPECT_TRUE(at::equal(results[0].outputs[0], results[1].outputs[0]));
+}
+
+/// What only a graph inside a node reads is read all the same.
+TEST(QuantizedOnnx, IntegerOperatorsKeepWhatGraphsInsideRead) {
+  const QuantModel model = calibrated_net(config_for("onnxruntime"));
+  onnx::ModelProto file = to_onnx(model);
+  onnx::NodeProto& choice = *file.mutable_graph()->add_node();
+  choice.set_op_type("If");
+  choice.add_input("condition");
+  choice.add_output("chosen");
+  onnx::AttributeProto& branch = *choice.add_attribute();
+  branch.set_name("then_branch");
+  onnx::NodeProto& inside = *branch.mutable_g()->add_node();
+  inside.set_op_type("Identity");
+  inside.add_input("a_quantizer");
+  inside.add_output("inside");
+  use_integer_operators(*file.mutable_graph(), model);
+  std::set<std::string> made;
+  for (const onnx::NodeProto& node : file.graph().node()) made.insert(node.output(0));
+  EXPECT_TRUE(made.contains("a_quantizer"));
+  EXPECT_FALSE(made.contains("x_quantizer"));
 }
 
 TEST(QuantizedOnnx, IntegersOfOtherWidthsKeepTheirPairs) {

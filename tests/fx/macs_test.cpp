@@ -52,6 +52,8 @@ TEST(Macs, ProductsSumOverTheLastAxisOfTheFirstOperand) {
   EXPECT_EQ(macs_of("torch.matmul(%w, %x)", at::ones({2, 3, 5}), {4, 3}), 2 * 4 * 5 * 3);
   EXPECT_EQ(macs_of("torch.bmm(%x, %w)", at::ones({2, 3, 5}), {2, 5, 4}), 2 * 3 * 4 * 5);
   EXPECT_EQ(macs_of("torch.matmul(%x, %w)", at::ones({7}), {7}), 7);
+  EXPECT_EQ(macs_of("torch.dot(%x, %w)", at::ones({7}), {7}), 7);
+  EXPECT_EQ(macs_of("torch.mv(%x, %w)", at::ones({3, 7}), {7}), 3 * 7);
 }
 
 TEST(Macs, OthersHaveNone) {

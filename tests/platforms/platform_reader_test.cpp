@@ -50,6 +50,8 @@ TEST(PlatformReader, ErrorsNameTheLine) {
               HasSubstr("p.yaml:3: operators.add.form: expected one of layer, product, scaling"));
   EXPECT_THAT(error_of("name: x\nbased_on: tpu"),
               HasSubstr("p.yaml:2: based_on: there is no built-in platform 'tpu'"));
+  EXPECT_THAT(error_of("name: x\nweights: {bits: []}"),
+              HasSubstr("p.yaml:2: weights.bits: expected at least one number of bits"));
   EXPECT_THAT(error_of("- a"), HasSubstr("expected a platform"));
   EXPECT_THAT(error_of("name: a/../b"), HasSubstr("expected letters, digits and '_'"));
   EXPECT_THAT(error_of("name: x\nbased_on: qdq\noperators: {frobnicate: none}"),

@@ -35,6 +35,10 @@ class Yaml {
   /// Throws InvalidArgument with near keys when the map has no such key.
   const Yaml& get(std::string_view key) const;
 
+  /// What a scalar is by the rules of YAML: a quoted word is text whatever it looks like.
+  enum class ScalarType { Bool, Int, Double, Text };
+  ScalarType scalar_type() const;
+
   // Scalars. Each throws InvalidArgument saying what was expected, what was found and where.
   // Numbers may be quoted, and a whole number may be written as 8.0.
   bool to_bool() const;  ///< true, false, yes, no, on, off, whatever the case
@@ -57,7 +61,8 @@ class Yaml {
   [[noreturn]] void fail(const std::string& expected) const;
 
   Kind kind_ = Kind::Null;
-  std::string text_;  // of a scalar
+  std::string text_;        // of a scalar
+  bool is_quoted_ = false;  // a scalar in quotes
   std::vector<Yaml> items_;
   std::vector<Entry> entries_;
   std::string path_;

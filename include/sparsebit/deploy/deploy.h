@@ -8,10 +8,15 @@
 
 namespace sparsebit::deploy {
 
+/// Throws InvalidArgument when the folder has a README.md that deploy() did not write, or wrote for
+/// another model or platform: a folder holds one.
+void check_deploy_folder(const std::filesystem::path& folder, const std::string& model_name,
+                         const std::string& platform);
+
 /// Writes what these formats want of a calibrated model into a folder, which is made if it is not
 /// there, and README.md, which says what each file is and how the vendor's tool loads it. Nothing
-/// is written when a format throws, when two want the same name for different files, or when there
-/// is a README.md already that this function did not write. An interrupt finds all files or none.
+/// is written when a format throws, when two want the same name for different files, or when
+/// check_deploy_folder() throws. An interrupt finds all files or none.
 ///
 /// @param formats     names in artefact_formats()
 /// @param model_name  what the files are called: "model" -> "model.onnx"

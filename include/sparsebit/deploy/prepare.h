@@ -33,7 +33,8 @@ struct CustomConfig {
   /// Passes that run before quantizers are placed, by name, see passes::passes()
   /// [extra_fuse_dict.additional_fusion_pattern].
   std::vector<std::string> extra_passes = {};
-  std::vector<passes::Pass> fusions = {};  ///< the same, written by the user; for C++ only
+  /// Passes written by the user, each at the end of its stage. For C++ only.
+  std::vector<passes::Pass> fusions = {};
   /// Modules of a type are replaced by what the function makes of them, once where they are shared
   /// [extra_fuse_dict.additional_qat_module_mapping]. For C++ only.
   std::map<std::string, std::function<fx::ModulePtr(const fx::Module&)>> module_mapping = {};

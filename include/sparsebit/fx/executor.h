@@ -44,7 +44,8 @@ class Executor {
   /// @returns what the graph's output node returns.
   virtual Value run(std::vector<Value> inputs, const Taps& taps = {}) = 0;
 
-  /// Runs one node with the arguments given: for those who walk the graph in their own way.
+  /// Runs one node with the arguments given, which it may use up: for those who walk the graph in
+  /// their own way. A tap may call it while run() is under way.
   virtual Value run_node(const Node& node, NodeCall& call) = 0;
 };
 

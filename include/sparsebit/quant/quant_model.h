@@ -52,10 +52,6 @@ class QuantModel {
   /// float kernels.
   std::unique_ptr<fx::Executor> make_executor(fx::RunMode mode) const;
 
-  /// Scales of integer biases are those of input times weight, which training changes. forward()
-  /// and exporters call this.
-  void update_bias_scales() const;
-
   /// How many samples the graph takes at once; 0 when any number will do.
   int64_t fixed_batch() const { return fixed_batch_; }
 

@@ -1,11 +1,15 @@
 #include "quant/calibration/scale_fits.h"
 
 #include "quant/calibration/onnxruntime_scales.h"
+#include "quant/quantizers/bias.h"
 
+#include "sparsebit/core/error.h"
 #include "sparsebit/fx/resolve.h"
 #include "sparsebit/quant/regions/integer_regions.h"
 
 #include <ATen/ATen.h>
+
+#include <unordered_map>
 
 namespace sparsebit::quant {
 Registry<ScaleFit>& scale_fits() {
@@ -21,20 +25,25 @@ void set_bias_scales(fx::GraphModule& module, const std::vector<QuantPoint>& poi
                      const platforms::Platform& platform) {
   const at::NoGradGuard no_gradients;
   const IntegerRegions regions(module, platform);
-  const auto quantizer_of = [&](const fx::Value& argument) {
-    return argument.is_node() ? regions.quantizer_behind(argument.node()) : nullptr;
+  std::unordered_map<const Quantizer*, QuantizerPtr> owners;
+  for (const QuantPoint& point : points) owners.emplace(point.quantizer.get(), point.quantizer);
+  const auto quantizer_of = [&](const fx::Value& argument) -> QuantizerPtr {
+    if (!argument.is_node()) return nullptr;
+    const auto found = owners.find(regions.quantizer_behind(argument.node()));
+    return found == owners.end() ? nullptr : found->second;
   };
   for (const QuantPoint& point : points) {
-    if (!point.is_bias()) continue;
+    if (!point.is_bias() || point.quantizer->is_off_for_good()) continue;
     const fx::Node* layer = module.graph().find(point.consumers.front());
-    const fx::OperatorCall call = *fx::resolve(*layer, module);
-    const Quantizer* input = quantizer_of(call.args.values().front());
-    const Quantizer* weight = quantizer_of(call.args[call.op->weight->argument]);
+    const auto call = layer ? fx::resolve(*layer, module) : std::nullopt;
+    SPARSEBIT_CHECK(call && call->op->weight, InvalidModel, "the bias '", point.value,
+                    "' belongs to no layer");
+    const QuantizerPtr input = quantizer_of(call->args.values().front());
+    const QuantizerPtr weight = quantizer_of(call->args[call->op->weight->argument]);
     if (!input || !weight) {
       point.quantizer->switch_off({DecisionKind::LayerIsFloat, point.value, layer->name()});
     } else if (input->is_calibrated() && weight->is_calibrated()) {
-      const at::Tensor scale = input->final_qparams().scale * weight->final_qparams().scale;
-      point.quantizer->set_qparams({scale, at::zeros_like(scale)});
+      dynamic_cast<Bias&>(*point.quantizer).follow(input, weight);
     }
   }
 }

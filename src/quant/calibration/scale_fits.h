@@ -16,8 +16,8 @@ using ScaleFit = std::function<void(fx::GraphModule&, const std::vector<QuantPoi
 /// `scale_fit`.
 Registry<ScaleFit>& scale_fits();
 
-/// Sets the scales of biases that are stored as int32: input scale times weight scale. A bias of a
-/// layer that reads floats is switched off.
+/// From now on the scales of biases that are stored as int32 are input scale times weight scale. A
+/// bias of a layer that reads floats is switched off.
 void set_bias_scales(fx::GraphModule& module, const std::vector<QuantPoint>& points,
                      const platforms::Platform& platform);
 

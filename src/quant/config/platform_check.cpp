@@ -20,9 +20,8 @@ void check_operator(const std::string& name, const std::string& platform, const 
 }
 
 void check_bits(int64_t bits, const std::string& key, const std::string& platform) {
-  SPARSEBIT_CHECK(bits == 0 || (bits >= kLeastBits && bits <= kMostBits), InvalidArgument,
-                  "platform ", platform, ": ", key, ": expected ", kLeastBits, " to ", kMostBits,
-                  " bits, found ", bits);
+  SPARSEBIT_CHECK(bits >= kLeastBits && bits <= kMostBits, InvalidArgument, "platform ", platform,
+                  ": ", key, ": expected ", kLeastBits, " to ", kMostBits, " bits, found ", bits);
 }
 
 void check_limits(const platforms::TensorLimits& limits, const std::string& key,
@@ -34,6 +33,18 @@ void check_limits(const platforms::TensorLimits& limits, const std::string& key,
         for (const std::string& type : limits.unsupported_quantizers) quantizers().get(type);
       },
       [&] { return "in platform " + platform + ": " + key; });
+}
+
+/// Where regions are computed with integers, and only there, results have integers of their own.
+void check_regions(const platforms::Platform& platform) {
+  const bool regions = platform.placement.kind == platforms::PlacementPolicy::Kind::IntegerRegions;
+  SPARSEBIT_CHECK(regions || !platform.integer_operators, InvalidArgument, "platform ",
+                  platform.name, ": integer_operators: needs placement.policy integer_regions");
+  for (const auto& [name, rule] : platform.operators) {
+    SPARSEBIT_CHECK(!regions || rule.form != platforms::IntegerForm::Lookup, InvalidArgument,
+                    "platform ", platform.name, ": operators.", name,
+                    ".form: lookup is not for placement.policy integer_regions");
+  }
 }
 
 /// A row says only what its operator has: a weight, arguments by their names.
@@ -52,7 +63,7 @@ void check_rule(const std::string& name, const platforms::OperatorRule& rule,
   for (const std::string& input : rule.inputs) check_argument(input, "inputs");
   for (const auto& condition : rule.conditions)
     check_argument(condition.argument, condition.equal ? "when" : "unless");
-  check_bits(rule.bits, "operators." + name + ".bits", platform);
+  if (rule.bits != 0) check_bits(rule.bits, "operators." + name + ".bits", platform);
   SPARSEBIT_CHECK(!rule.weight_axis || (*rule.weight_axis >= 0 && *rule.weight_axis <= 1),
                   InvalidArgument, where, ".weight_axis: expected 0 or 1, found ",
                   *rule.weight_axis);
@@ -70,8 +81,9 @@ void check_platform(const platforms::Platform& platform) {
     check(rule.not_after, "not_after");
     check_rule(name, rule, platform.name);
   }
-  check_bits(platform.placement.first_and_last_bits, "placement.first_and_last_bits",
-             platform.name);
+  const int64_t ends = platform.placement.first_and_last_bits;
+  if (ends != 0) check_bits(ends, "placement.first_and_last_bits", platform.name);
+  check_regions(platform);
   for (const auto& [name, why] : platform.floats) check({name}, "floats");
   const platforms::PlacementPolicy& policy = platform.placement;
   check(policy.pass_through, "placement.pass_through");

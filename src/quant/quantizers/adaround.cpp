@@ -32,7 +32,7 @@ at::Tensor Adaround::share_up() const {
   return stretched.clamp(0, 1);
 }
 
-at::Tensor Adaround::simulate(const at::Tensor& x) {
+at::Tensor Adaround::simulate(const at::Tensor& x) const {
   if (!find_tensor("v")) return fake_quant(x, qparams(), spec());
   const at::Tensor scale = spread_over(qparams().scale, x, spec());
   const at::Tensor zero_point = spread_over(qparams().zero_point, x, spec());

@@ -1,3 +1,5 @@
+#include "quant/quantizers/bias.h"
+
 #include "quant/quantizers/all_quantizers.h"
 
 #include "sparsebit/core/error.h"
@@ -5,29 +7,29 @@
 #include <ATen/ATen.h>
 
 namespace sparsebit::quant {
-namespace {
 
-/// Rounds a bias to what is added to sums of integer products: int32 of the scale of input times
-/// weight, which whoever knows both sets.
-class Bias : public CloneableQuantizer<Bias> {
- public:
-  Bias(const QuantSpec& spec, const TensorConfig& config)
-      : CloneableQuantizer("quant.Bias", spec, config) {}
+void Bias::follow(std::shared_ptr<const Quantizer> input, std::shared_ptr<const Quantizer> weight) {
+  input_ = std::move(input);
+  weight_ = std::move(weight);
+  set_qparams(qparams());
+}
 
- private:
-  QParams find_qparams() override {
-    throw Error(ErrorKind::Internal, "the scale of a bias follows from its layer");
-  }
+QParams Bias::qparams() const {
+  if (!input_) return Quantizer::qparams();
+  const at::Tensor scale = input_->final_qparams().scale * weight_->final_qparams().scale;
+  return {scale, at::zeros_like(scale)};
+}
 
-  /// In steps that have no place in the floats of fake_quant().
-  at::Tensor simulate(const at::Tensor& x) override {
-    const at::Tensor scale = qparams().scale;
-    const at::Tensor steps = at::round(x.to(at::kDouble) / scale).clamp(-2147483648., 2147483647.);
-    return steps.to(at::kFloat) * scale;
-  }
-};
+QParams Bias::find_qparams() {
+  throw Error(ErrorKind::Internal, "the scale of a bias follows from its layer");
+}
 
-}  // namespace
+/// In steps that have no place in the floats of fake_quant().
+at::Tensor Bias::simulate(const at::Tensor& x) const {
+  const at::Tensor scale = qparams().scale;
+  const at::Tensor steps = at::round(x.to(at::kDouble) / scale).clamp(-2147483648., 2147483647.);
+  return steps.to(at::kFloat) * scale;
+}
 
 QuantizerPtr make_bias(const QuantSpec& spec, const TensorConfig& config) {
   return std::make_shared<Bias>(spec, config);

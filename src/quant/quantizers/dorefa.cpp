@@ -63,7 +63,7 @@ class DoReFa : public CloneableQuantizer<DoReFa> {
     return found;
   }
 
-  at::Tensor simulate(const at::Tensor& x) override {
+  at::Tensor simulate(const at::Tensor& x) const override {
     const at::Tensor squeezed = at::tanh(x);
     const at::Tensor divisor = spec().target == Target::Weight
                                    ? squeezed.detach().abs().max().clamp_min(kLeastScale)

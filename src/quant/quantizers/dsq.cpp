@@ -24,7 +24,7 @@ class Dsq : public CloneableQuantizer<Dsq> {
   bool needs_training() const override { return true; }
 
  private:
-  at::Tensor simulate(const at::Tensor& x) override {
+  at::Tensor simulate(const at::Tensor& x) const override {
     const at::Tensor result = fake_quant(x.detach(), qparams(), spec());
     return needs_slope(x) ? with_slope(x, result, slope_at(x.detach())) : result;
   }

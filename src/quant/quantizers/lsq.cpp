@@ -39,7 +39,7 @@ class Lsq : public CloneableQuantizer<Lsq> {
                 to_string(spec().scheme));
   }
 
-  at::Tensor simulate(const at::Tensor& x) override {
+  at::Tensor simulate(const at::Tensor& x) const override {
     const auto [scale, zero_point] = qparams();
     const double factor = lsq_factor(x, scale, spec().qmax(), config().quantizer);
     return fake_quant(x, {with_gradient_times(scale.abs(), factor), zero_point}, spec());

@@ -29,7 +29,7 @@ class LsqPlus : public CloneableQuantizer<LsqPlus> {
   bool trains_scale() const override { return true; }
   bool trains_zero_point() const override { return !spec().is_per_channel(); }
 
-  at::Tensor simulate(const at::Tensor& x) override {
+  at::Tensor simulate(const at::Tensor& x) const override {
     const auto [scale, zero_point] = qparams();
     const double factor = lsq_factor(x, scale, spec().qmax(), config().quantizer);
     const at::Tensor clamped = zero_point.clamp(spec().qmin(), spec().qmax());

@@ -40,7 +40,7 @@ class Nnie : public CloneableQuantizer<Nnie> {
   }
 
   /// In double precision: codes are logarithms that are rounded.
-  at::Tensor simulate(const at::Tensor& x) override {
+  at::Tensor simulate(const at::Tensor& x) const override {
     const double largest = find_tensor("data_max")->item<double>();
     const double offset = std::nearbyint(kPerOctave * std::log2(largest)) - kMost;
     const at::Tensor exact = x.detach().to(at::kDouble);

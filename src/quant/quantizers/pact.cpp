@@ -29,7 +29,7 @@ class Pact : public CloneableQuantizer<Pact> {
     return qparams_of_limit();
   }
 
-  at::Tensor simulate(const at::Tensor& x) override {
+  at::Tensor simulate(const at::Tensor& x) const override {
     const at::Tensor alpha = find_tensor("alpha")->squeeze(0).to(x.scalar_type());
     const at::Tensor zero = at::zeros_like(alpha);
     const at::Tensor cut = at::maximum(at::minimum(x, alpha), is_signed() ? -alpha : zero);

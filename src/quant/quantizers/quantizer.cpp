@@ -118,7 +118,7 @@ QParams Quantizer::final_qparams() const {
           zero_point.detach().round().clamp(spec_.qmin(), spec_.qmax()).to(at::kFloat)};
 }
 
-at::Tensor Quantizer::integers(const at::Tensor& x) {
+at::Tensor Quantizer::integers(const at::Tensor& x) const {
   SPARSEBIT_CHECK(calibrated_, InvalidArgument, "it is not calibrated, so there are no integers");
   const at::NoGradGuard no_gradients;
   const QParams found = final_qparams();
@@ -163,9 +163,14 @@ QuantizerPtr make_quantizer(const QuantSpec& spec, const TensorConfig& config) {
   return quantizers().get(config.quantizer.type)(spec, config);
 }
 
-Quantizer* find_quantizer(const fx::GraphModule& module, const fx::Node& node) {
+Quantizer* find_quantizer(fx::GraphModule& module, const fx::Node& node) {
   if (node.op() != fx::Opcode::CallModule) return nullptr;
-  return dynamic_cast<Quantizer*>(const_cast<fx::Module*>(module.find(node.target())));
+  return dynamic_cast<Quantizer*>(module.find(node.target()));
+}
+
+const Quantizer* find_quantizer(const fx::GraphModule& module, const fx::Node& node) {
+  if (node.op() != fx::Opcode::CallModule) return nullptr;
+  return dynamic_cast<const Quantizer*>(module.find(node.target()));
 }
 
 }  // namespace sparsebit::quant

@@ -26,7 +26,7 @@ class Tqt : public CloneableQuantizer<Tqt> {
   }
 
  private:
-  at::Tensor simulate(const at::Tensor& x) override {
+  at::Tensor simulate(const at::Tensor& x) const override {
     if (spec().target != Target::Feature) return fake_quant(x, qparams(), spec());
     const double scale = qparams().scale.item<double>();
     const int64_t qmin = spec().qmin(), qmax = spec().qmax();

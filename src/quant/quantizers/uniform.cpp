@@ -11,7 +11,9 @@ class Uniform : public CloneableQuantizer<Uniform> {
   bool is_scale_free() const override { return !spec().pot_scale; }
 
  private:
-  at::Tensor simulate(const at::Tensor& x) override { return fake_quant(x, qparams(), spec()); }
+  at::Tensor simulate(const at::Tensor& x) const override {
+    return fake_quant(x, qparams(), spec());
+  }
 };
 
 }  // namespace

@@ -28,6 +28,7 @@ const Quantizer* IntegerRegions::quantizer_at(const Node& node) const {
 
 bool IntegerRegions::computes_nothing(const Node& node, const fx::OperatorCall& call) const {
   if (part_of(node) || !gives_floats(node) || is_fused(node, call)) return true;
+  if (is_clipped_by_rounding(node, call) && float_before(node)) return true;  // it is not written
   const OperatorRule* rule = find_rule(platform_, *call.op);
   if (rule && rule->form == IntegerForm::Passing && rule->onnx.empty()) return true;
   static const std::vector<std::string> copies = {"contiguous", "clone", "identity", "detach",
@@ -93,10 +94,13 @@ std::optional<Decision> IntegerRegions::why_float(const Node& node,
       return Decision{DecisionKind::ClippingDiffers, node.name()};
     return float_before(node);
   }
+  const bool in_regions = platform_.placement.kind == PlacementPolicy::Kind::IntegerRegions;
+  const bool needs_tensors = in_regions || rule.all_tensors;
   std::vector<Node*> operands;
   for (const auto& [name, value] : integer_arguments(call, rule)) {
     const std::vector<Node*> inside = nodes_in(*value);
-    if (inside.empty()) return Decision{DecisionKind::NotAnActivation, node.name(), name};
+    if (inside.empty() && needs_tensors)
+      return Decision{DecisionKind::NotAnActivation, node.name(), name};
     operands.insert(operands.end(), inside.begin(), inside.end());
   }
   for (const Node* operand : operands) {
@@ -108,9 +112,8 @@ std::optional<Decision> IntegerRegions::why_float(const Node& node,
   if (rule.form == IntegerForm::Layer || rule.form == IntegerForm::Lookup) {
     if (std::optional<Decision> decision = float_weight(node, call)) return decision;
   }
-  const bool asks_result = platform_.placement.kind == PlacementPolicy::Kind::IntegerRegions;
-  return asks_result && rule.needs_integer_result ? float_result(node, rule, operands, node)
-                                                  : std::nullopt;
+  return in_regions && rule.needs_integer_result ? float_result(node, rule, operands, node)
+                                                 : std::nullopt;
 }
 
 /// A clipping is a part of the integer step right before it.
@@ -118,7 +121,8 @@ std::optional<Decision> IntegerRegions::float_before(const Node& clipping) const
   const Node& before = *clipping.inputs().front();
   const auto call = fx::resolve(before, module_);
   if (call && !why_float(before, *call)) return std::nullopt;
-  return Decision{DecisionKind::InputIsFloat, clipping.name(), before.name()};
+  const Node& value = quantizer_at(before) ? *before.inputs().front() : before;
+  return Decision{DecisionKind::InputIsFloat, clipping.name(), value.name()};
 }
 
 std::optional<Decision> IntegerRegions::float_operand(const Node& node, const Node& operand) const {
@@ -159,7 +163,9 @@ std::optional<Decision> IntegerRegions::float_result(const Node& node, const Ope
       continue;
     }
     const Quantizer* quantizer = quantizer_at(rounds_for(*user));
-    if (!quantizer) return Decision{DecisionKind::ResultNotQuantized, node.name(), user->name()};
+    const bool has_kernel = quantizer && !quantizer->spec().is_per_channel() &&
+                            !exceeds(platform_.activations, quantizer->spec().bits);
+    if (!has_kernel) return Decision{DecisionKind::ResultNotQuantized, node.name(), user->name()};
     for (const Node* operand : operands) {
       if (copies && quantizer_at(*operand) != quantizer)
         return Decision{DecisionKind::ScalesDiffer, node.name(), user->name()};

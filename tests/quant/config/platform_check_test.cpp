@@ -91,6 +91,27 @@ TEST(PlatformCheck, BitsAndSchemesThatDoNotExist) {
               }),
               HasSubstr("did you mean 'per-tensor-symmetric'"));
   EXPECT_THAT(error_of([&](Platform& p) { p.activations.schemes = {typo}; }), HasSubstr(typo));
+  EXPECT_EQ(error_of([&](Platform& p) {
+              p.weights.bits = {8, 0};
+            }),
+            "platform mine: weights.bits: expected 2 to 16 bits, found 0");
+  EXPECT_THAT(error_of([&](Platform& p) { p.activations.unsupported_quantizers = {"lsqq"}; }),
+              HasSubstr("lsqq"));
+}
+
+/// The rewrite to integer operators needs results with integers of their own.
+TEST(PlatformCheck, FormsThatAPlacementDoesNotHave) {
+  using Kind = platforms::PlacementPolicy::Kind;
+  EXPECT_THAT(error_of([](Platform& p) {
+                p.placement.kind = Kind::OperatorInputs;
+                p.integer_operators = true;
+              }),
+              HasSubstr("integer_operators: needs placement.policy integer_regions"));
+  EXPECT_THAT(error_of([](Platform& p) {
+                p.placement.kind = Kind::IntegerRegions;
+                p.operators["embedding"] = {.form = IntegerForm::Lookup};
+              }),
+              HasSubstr("operators.embedding.form: lookup is not for"));
 }
 
 }  // namespace

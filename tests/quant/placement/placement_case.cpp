@@ -11,10 +11,11 @@ namespace sparsebit::quant::test {
 
 std::unique_ptr<fx::GraphModule> graph_of(const std::string& text) {
   auto module = std::make_unique<fx::GraphModule>(fx::parse_graph(text), "Case");
-  module->add_parameter("w", at::randn({4, 4, 1, 1}));
-  module->add_parameter("b", at::randn({4}));
-  module->add_parameter("m", at::randn({8, 8}));
-  fx::record_shapes(*module, {at::randn({1, 4, 8, 8})});
+  const at::Generator random = at::detail::createCPUGenerator(1);
+  module->add_parameter("w", at::randn({4, 4, 1, 1}, random));
+  module->add_parameter("b", at::randn({4}, random));
+  module->add_parameter("m", at::randn({8, 8}, random));
+  fx::record_shapes(*module, {at::ones({1, 4, 8, 8})});
   return module;
 }
 

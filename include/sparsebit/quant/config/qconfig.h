@@ -34,9 +34,9 @@ struct QuantSchedule {
   bool fuse_bn = false;
   bool bn_tuning = false;  ///< batch norms stay until batchnorm_tuning() is over
   bool disable_unnecessary_quant = true;
-  std::map<std::string, bool> passes = {};  ///< other passes by name, switched on or off
-  std::vector<std::string> first = {};      ///< passes that run before all others, by name
-  std::vector<passes::Pass> extra = {};     ///< passes of the user's own, for C++ only
+  std::map<std::string, bool> passes = {};      ///< other passes by name, switched on or off
+  std::vector<std::string> passes_before = {};  ///< run before all others, by name
+  std::vector<passes::Pass> extra = {};  ///< passes of the user's own, each at the end of its stage
 };
 
 /// Operators that are added to, or left out of, those that the platform quantizes. Operators are

@@ -23,7 +23,7 @@ class Adaround : public Quantizer {
   bool needs_training() const override { return true; }
 
  private:
-  at::Tensor simulate(const at::Tensor& x) override;
+  at::Tensor simulate(const at::Tensor& x) const override;
 };
 
 }  // namespace sparsebit::quant

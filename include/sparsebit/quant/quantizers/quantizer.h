@@ -64,7 +64,7 @@ class Quantizer : public fx::Module {
   virtual QParams covering_qparams() const { return final_qparams(); }
   /// The integers that stand for a tensor, as int32: what the simulation gives is
   /// (q - zero_point) * scale. Calibrated before.
-  at::Tensor integers(const at::Tensor& x);
+  at::Tensor integers(const at::Tensor& x) const;
   /// Whether it is meant to be trained, so that calibration alone says little.
   virtual bool needs_training() const { return false; }
   /// Whether its numbers are (q - zero_point) * scale for integers q.
@@ -93,7 +93,7 @@ class Quantizer : public fx::Module {
 
  protected:
   /// The simulation itself; calibrated.
-  virtual at::Tensor simulate(const at::Tensor& x) = 0;
+  virtual at::Tensor simulate(const at::Tensor& x) const = 0;
   /// The scales that follow from what was observed.
   virtual QParams find_qparams() { return observer_->qparams(); }
   /// Whether they are trained.
@@ -136,6 +136,7 @@ Registry<QuantizerFactory>& quantizers();
 QuantizerPtr make_quantizer(const QuantSpec& spec, const TensorConfig& config);
 
 /// The quantizer that a node calls; null for other nodes.
-Quantizer* find_quantizer(const fx::GraphModule& module, const fx::Node& node);
+Quantizer* find_quantizer(fx::GraphModule& module, const fx::Node& node);
+const Quantizer* find_quantizer(const fx::GraphModule& module, const fx::Node& node);
 
 }  // namespace sparsebit::quant

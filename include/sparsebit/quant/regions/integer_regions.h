@@ -28,7 +28,8 @@ class IntegerRegions {
   bool is_clipped_by_rounding(const fx::Node& node, const fx::OperatorCall& call) const;
 
   /// Whether the target has nothing to compute for it: a copy, getitem that takes a tuple apart, an
-  /// activation that runs as one with the layer before it, or sizes and other numbers.
+  /// activation that runs as one with the layer before it, a relu that the rounding of a float
+  /// does, or sizes and other numbers.
   bool computes_nothing(const fx::Node& node, const fx::OperatorCall& call) const;
 
   /// The quantizer that a node calls, unless it is off for good; null for other nodes.

@@ -45,7 +45,7 @@ struct QuantizerConfig {
   int64_t scale_bits = 0;        ///< significant bits of scales; 0 = all of a float
   bool avx2_safe = false;        ///< weights: sums of two products fit 16 bits, see docs
   double pact_alpha = 10.0;      ///< where `pact` cuts at first
-  bool lsq_grad_scaling = true;  ///< `lsq` divides gradients of scales by sqrt(N * qmax)
+  bool lsq_grad_scaling = true;  ///< `lsq`, `lsq+`: gradients / sqrt(N * qmax)
   double dsq_alpha = 0.4;        ///< how soft the steps of `dsq` are
   bool pot_scale = false;        ///< scales are powers of two
   std::optional<IntegerRange> range = {};  ///< of the integers in use; nothing: all of `bits`
