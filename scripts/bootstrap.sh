@@ -11,7 +11,7 @@ packages=(
   # toolchain
   g++ cmake ninja-build ccache lld python3
   # libraries
-  libtorch-dev libonnx-dev libprotobuf-dev zlib1g-dev libssl-dev
+  libtorch-dev libonnx-dev libprotobuf-dev zlib1g-dev libssl-dev libicu-dev
   libopencv-imgcodecs-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libyaml-cpp-dev libcli11-dev
   # Debian's libtorch multiplies matrices with whatever BLAS is there; the plain one is ten times
   # slower. The OpenMP variant shares libtorch's threads.

@@ -14,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 USES = {
     "core": [],
     "io": ["core"],
+    "text": ["core"],
     "fx/ops": ["core"],
     "fx": ["core", "fx/ops"],
     "passes": ["fx"],

@@ -1,0 +1,85 @@
+#include "text/added_tokens.h"
+
+#include "text/json_fields.h"
+#include "text/unicode.h"
+
+#include <algorithm>
+
+namespace sparsebit::text {
+namespace {
+
+/// An expression that finds the longest of those that begin at a place.
+std::optional<Regex> any_of(const std::map<std::string, AddedTokens::Token>& tokens) {
+  std::vector<std::string> words;
+  for (const auto& [word, token] : tokens) {
+    if (!word.empty()) words.push_back(word);
+  }
+  if (words.empty()) return std::nullopt;
+  std::stable_sort(words.begin(), words.end(),
+                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  std::string expression;
+  for (const std::string& word : words) {
+    // \E would end the quoted part; a word with it is quoted sign by sign.
+    const bool plain = word.find("\\E") == std::string::npos;
+    std::string quoted;
+    for (const std::string& c : characters(word)) quoted += "\\Q" + c + "\\E";
+    expression += (expression.empty() ? "" : "|") + (plain ? "\\Q" + word + "\\E" : quoted);
+  }
+  return Regex(expression);
+}
+
+void drop_spaces(std::string& text, bool at_end) {
+  std::vector<std::string> all = characters(text);
+  const auto is_blank = [](const std::string& c) { return is_space(code_points(c).front()); };
+  while (!all.empty() && is_blank(at_end ? all.back() : all.front()))
+    all.erase(at_end ? all.end() - 1 : all.begin());
+  text.clear();
+  for (const std::string& c : all) text += c;
+}
+
+}  // namespace
+
+AddedTokens::AddedTokens(std::map<std::string, Token> tokens)
+    : tokens_(std::move(tokens)), any_(any_of(tokens_)) {}
+
+std::optional<int64_t> AddedTokens::find(const std::string& token) const {
+  const auto found = tokens_.find(token);
+  return found == tokens_.end() ? std::nullopt : std::optional(found->second.id);
+}
+
+std::vector<AddedTokens::Part> AddedTokens::split(const std::string& text) const {
+  if (!any_) return {{text}};
+  std::vector<Part> parts;
+  bool takes_space = false;
+  for (const auto& [piece, matched] : any_->pieces(text)) {
+    Part part{piece};
+    if (matched) {
+      const Token& token = tokens_.at(piece);
+      part.id = token.id;
+      if (token.takes_space_before && !parts.empty() && !parts.back().id)
+        drop_spaces(parts.back().text, /*at_end=*/true);
+      takes_space = token.takes_space_after;
+    } else if (std::exchange(takes_space, false)) {
+      drop_spaces(part.text, /*at_end=*/false);
+    }
+    parts.push_back(std::move(part));
+  }
+  std::erase_if(parts, [](const Part& part) { return part.text.empty(); });
+  return parts;
+}
+
+AddedTokens read_added_tokens(const nlohmann::json& json, bool normalized) {
+  std::map<std::string, AddedTokens::Token> tokens;
+  if (json.is_null()) return AddedTokens();
+  for (const nlohmann::json& entry : json) {
+    if (flag_or(entry, "normalized", true) != normalized) continue;
+    const nlohmann::json& id = field(entry, "id");
+    SPARSEBIT_CHECK(id.is_number_integer(), InvalidArgument, "an added token has no id");
+    tokens.emplace(text_of(entry, "content"),
+                   AddedTokens::Token{id.get<int64_t>(), flag_or(entry, "lstrip", false),
+                                      flag_or(entry, "rstrip", false)});
+  }
+  return AddedTokens(std::move(tokens));
+}
+
+}  // namespace sparsebit::text

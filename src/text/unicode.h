@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// Texts are UTF-8; what is no UTF-8 counts as U+FFFD.
+
+namespace sparsebit::text {
+
+using CodePoint = int32_t;
+
+std::vector<CodePoint> code_points(std::string_view text);
+std::string utf8(CodePoint c);
+/// The code points of a text as a text each.
+std::vector<std::string> characters(std::string_view text);
+
+enum class NormalForm { Nfc, Nfd, Nfkc, Nfkd };
+std::string normalized(std::string_view text, NormalForm form);
+std::string lower_case(std::string_view text);
+/// Without combining marks (of category Mn).
+std::string without_marks(std::string_view text);
+
+bool is_space(CodePoint c);    ///< White_Space
+bool is_control(CodePoint c);  ///< category C, except tab, newline and carriage return
+/// ASCII signs, and all of category P.
+bool is_punctuation(CodePoint c);
+bool is_number(CodePoint c);  ///< category N
+bool is_chinese(CodePoint c);
+
+}  // namespace sparsebit::text
