@@ -17,6 +17,7 @@ USES = {
     "text": ["core"],
     "fx/ops": ["core"],
     "fx": ["core", "fx/ops"],
+    "data": ["io", "text", "fx"],
     "passes": ["fx"],
     "platforms": ["core"],
     "quant/spec": ["core"],
@@ -35,7 +36,7 @@ USES = {
     "export": ["fx", "nn", "io", "frontends", "quant"],
     "deploy": ["quant", "export"],
     "report": ["quant"],
-    "cli": ["deploy", "zoo", "io", "passes", "frontends", "export", "quant", "report"],
+    "cli": ["deploy", "zoo", "io", "data", "passes", "frontends", "export", "quant", "report"],
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"](?:sparsebit/)?([^">]+)[">]')

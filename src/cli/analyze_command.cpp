@@ -26,7 +26,7 @@ struct Row {
 };
 
 /// All three in one run of the model.
-std::vector<Row> measure(quant::QuantModel& model, const at::Tensor& batch,
+std::vector<Row> measure(quant::QuantModel& model, const std::vector<at::Tensor>& batch,
                          quant::ErrorScope scope) {
   std::vector<Row> rows;
   const auto by_all = [&](const at::Tensor& quantized, const at::Tensor& expected) {
@@ -35,7 +35,7 @@ std::vector<Row> measure(quant::QuantModel& model, const at::Tensor& batch,
                     quant::cosine(quantized, expected)});
     return rows.back().mse;
   };
-  const auto errors = quant::quantization_error(model, {batch}, by_all, scope);
+  const auto errors = quant::quantization_error(model, values_of(batch), by_all, scope);
   for (size_t i = 0; i < rows.size(); ++i) rows[i].layer = errors[i].layer;
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Row& a, const Row& b) { return a.sqnr < b.sqnr; });
@@ -66,12 +66,12 @@ std::string as_json(const std::vector<Row>& rows) {
 void analyze(const AnalyzeOptions& options, std::ostream& out) {
   const CalibrationOptions& asked = options.calibration;
   apply(asked.common);
-  const PreparedData data(asked.data, asked.common.seed);
-  const auto model = calibrated_model(asked, data);
+  ModelWithData given = load_with_data(asked);
+  const auto model = calibrated_model(asked, given);
   const auto scope =
       options.accumulated ? quant::ErrorScope::Accumulated : quant::ErrorScope::Alone;
-  const int64_t count = model->fixed_batch() > 0 ? model->fixed_batch() : asked.data.batch_size;
-  const std::vector<Row> rows = measure(*model, data.batch(0, count).inputs, scope);
+  const int64_t count = given.data.at_most(asked.data.batch_size, model->fixed_batch());
+  const std::vector<Row> rows = measure(*model, given.data.batch(0, count).inputs, scope);
   out << (asked.json ? as_json(rows) : as_text(rows));
 }
 

@@ -1,6 +1,6 @@
 #include "cli/calibration.h"
 
-#include "cli/model_source.h"
+#include "cli/model_inputs.h"
 #include "cli/platform_options.h"
 
 #include "sparsebit/core/atomic_file.h"
@@ -43,13 +43,13 @@ void calibrate(quant::QuantModel& model, const PreparedData& data,
   model.prepare_calibration({.keep_samples = options.sequential});
   const int64_t step = data.step(model.fixed_batch());
   for (int64_t start = 0; start < data.size(); start += step) {
-    const at::Tensor inputs = data.batch(start, step).inputs;
-    with_context([&] { model.forward({inputs}); },
+    const PreparedData::Batch batch = data.batch(start, step);
+    with_context([&] { model.forward(values_of(batch.inputs)); },
                  [&] {
                    return fmt::format("while calibrating with samples {} to {} of the data", start,
-                                      start + inputs.size(0) - 1);
+                                      start + batch.size - 1);
                  });
-    progress.advance(inputs.size(0));
+    progress.advance(batch.size);
   }
   progress.finish();
   options.sequential ? find_ranges_in_sequence(model, options) : model.calc_qparams();
@@ -64,9 +64,9 @@ void tune_batch_norms(quant::QuantModel& model, const PreparedData& data,
   const auto left = model.batchnorm_tuning([&] {
     for (int64_t i = 0; i < batches; ++i) {  // a small last one would count as much as the others
       const int64_t start = data.size() * i / batches, end = data.size() * (i + 1) / batches;
-      const at::Tensor inputs = data.batch(start, end - start).inputs;
-      model.forward({inputs});
-      progress.advance(inputs.size(0));
+      const PreparedData::Batch batch = data.batch(start, end - start);
+      model.forward(values_of(batch.inputs));
+      progress.advance(batch.size);
     }
   });
   progress.finish();
@@ -158,22 +158,30 @@ ChosenConfig chosen_config(const CalibrationOptions& options) {
   return chosen;
 }
 
+ModelWithData load_with_data(const CalibrationOptions& options) {
+  chosen_config(options);  // throws before anybody waits
+  LoadedModel model = load_model(options.model, {.seed = options.common.seed});
+  PreparedData data(options.data, input_specs(model), options.model, options.common.seed);
+  return {std::move(model), std::move(data)};
+}
+
 std::unique_ptr<quant::QuantModel> calibrated_model(const CalibrationOptions& options,
-                                                    const PreparedData& data) {
+                                                    ModelWithData& given) {
   const quant::QConfig config = chosen_config(options).config;
-  LoadedModel loaded = load_model(options.model, {.seed = options.common.seed});
-  check_one_input(*loaded.module, options.model);
+  LoadedModel loaded = std::move(given.model);
+  const PreparedData& data = given.data;
   const int64_t fixed = loaded.module->fixed_batch();
   SPARSEBIT_CHECK(!config.schedule.bn_tuning || fixed == 0, Unsupported,
                   "batch norms cannot be tuned in a model that takes ", fixed,
                   " samples at once: leave its batch size open");
+  SPARSEBIT_CHECK(!config.schedule.bn_tuning || !data.is_ragged(), Unsupported,
+                  "batch norms cannot be tuned with samples of different lengths");
   data.step(fixed);  // throws if the data is not for it
-  const at::Tensor example = data.batch(0, std::max<int64_t>(1, fixed)).inputs;
+  const std::vector<at::Tensor> example = data.batch(0, std::max<int64_t>(1, fixed)).inputs;
   check_fits(*loaded.module, example, options.model);
-  if (options.data.preprocess.empty() && data.dataset().get(0).data.scalar_type() == at::kByte)
+  if (options.data.preprocess.empty() && data.has_bytes())
     log_warning("samples are bytes from 0 to 255; if the model wants others, give --preprocess");
-  auto model =
-      std::make_unique<quant::QuantModel>(*loaded.module, config, std::vector<fx::Value>{example});
+  auto model = std::make_unique<quant::QuantModel>(*loaded.module, config, values_of(example));
   SPARSEBIT_CHECK(!config.schedule.bn_tuning || has_batch_norms(*model), InvalidArgument,
                   options.model, ": it has no batch norms; remove SCHEDULE.BN_TUNING");
   warn_about(*loaded.module, *model, options);

@@ -2,6 +2,7 @@
 
 #include "cli/common_options.h"
 #include "cli/data_options.h"
+#include "cli/model_source.h"
 
 #include "sparsebit/quant/quant_model.h"
 
@@ -37,9 +38,17 @@ ChosenConfig chosen_config(const CalibrationOptions& options);
 /// command has.
 void add_calibration_options(CLI::App& command, CalibrationOptions& options);
 
-/// Loads the model, puts quantizers into it and calibrates it with all of the data; tunes batch
-/// norms if the config says so. Warns about patterns of the config that match nothing.
+/// A float model and samples for it.
+struct ModelWithData {
+  LoadedModel model;
+  PreparedData data;
+};
+ModelWithData load_with_data(const CalibrationOptions& options);
+
+/// Puts quantizers into the model and calibrates it with all of the data; tunes batch norms if the
+/// config says so. Warns about patterns of the config that match nothing. The float model is given
+/// up.
 std::unique_ptr<quant::QuantModel> calibrated_model(const CalibrationOptions& options,
-                                                    const PreparedData& data);
+                                                    ModelWithData& given);
 
 }  // namespace sparsebit::cli

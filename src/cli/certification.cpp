@@ -34,14 +34,17 @@ class OriginalAsOnnx {
   OriginalAsOnnx(const std::string& model, const PreparedData& data, uint64_t seed) : path_(model) {
     if (model.empty() || is_onnx_file(model)) return;
     const LoadedModel loaded = load_model(model, {.seed = seed});
-    check_one_input(*loaded.module, model);
     loaded.module->eval();
     const int64_t fixed = loaded.module->fixed_batch();
-    const at::Tensor example = data.batch(0, std::max<int64_t>(1, fixed)).inputs;
-    fx::record_shapes(*loaded.module, {example});
+    const PreparedData::Batch example = data.batch(0, std::max<int64_t>(1, fixed));
+    fx::record_shapes(*loaded.module, values_of(example.inputs));
     exports::OnnxExportOptions options{.opset = 17};
-    if (fixed == 0)
-      options.dynamic_axes[loaded.module->graph().placeholders().front()->target()][0] = "batch";
+    const auto inputs = loaded.module->graph().placeholders();
+    for (size_t i = 0; i < example.inputs.size(); ++i) {
+      auto& axes = options.dynamic_axes[inputs[i]->target()];
+      if (fixed == 0 && example.inputs[i].dim() > 0) axes[0] = "batch";
+      if (data.is_ragged() && example.inputs[i].dim() > 1) axes[1] = "sequence";
+    }
     file_.emplace(".onnx");
     exports::export_onnx(*loaded.module, file_->path(), options);
     path_ = file_->path();
@@ -102,11 +105,11 @@ exports::Certificate certify_file(const std::string& file, const std::string& or
   int64_t start = 0;
   exports::Certificate certificate =
       exports::certify(asked, [&](int64_t fixed) -> std::vector<at::Tensor> {
-        const int64_t step = fixed > 0 ? fixed : std::min(kBatch, count - start);
-        if (step == 0 || start + step > count) return {};
-        const at::Tensor inputs = data.batch(start, step).inputs;
-        start += inputs.size(0);
-        return {inputs};
+        const int64_t step = data.at_most(std::min(kBatch, count - start), fixed);
+        if (start == count || start + step > count) return {};
+        PreparedData::Batch batch = data.batch(start, step);
+        start += batch.size;
+        return std::move(batch.inputs);
       });
   progress.finish();
   if (!config.empty()) certificate.sha256["config"] = sha256_of(config);

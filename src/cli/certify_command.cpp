@@ -1,7 +1,7 @@
 #include "cli/certification.h"
 #include "cli/commands.h"
 #include "cli/file_kind.h"
-#include "cli/model_source.h"
+#include "cli/model_inputs.h"
 #include "cli/origin.h"
 #include "cli/output_files.h"
 
@@ -23,13 +23,21 @@ struct CertifyOptions {
   CertificationOptions certification;
 };
 
+PreparedData data_for(const CertifyOptions& options, const io::Preprocess& preprocess) {
+  const LoadedModel file = load_model(options.file, {});
+  PreparedData data(options.data, input_specs(file), options.file,
+                    options.certification.common.seed, preprocess);
+  check_fits(*file.module, data.batch(0, 1).inputs, options.file);
+  return data;
+}
+
 void certify(const CertifyOptions& options, std::ostream& out) {
   const CertificationOptions& asked = options.certification;
   apply(asked.common);
   SPARSEBIT_CHECK(file_kind(options.file).format == ModelFormat::Onnx, InvalidArgument,
                   options.file, ": it is no ONNX file, and only those are certified");
   const Origin origin = origin_of_model(options.file);
-  const PreparedData data(options.data, asked.common.seed, origin.preprocess);
+  const PreparedData data = data_for(options, origin.preprocess);
   check_output_files(
       {certificate_file(options.file, asked)},
       {options.file, options.original, options.simulation, options.data.data, options.data.labels});
@@ -39,11 +47,6 @@ void certify(const CertifyOptions& options, std::ostream& out) {
                     options.simulation, ": it is no simulation of 'sparsebit quantize'");
     simulation = exports::load_quantized(options.simulation);
     simulation->set_quant({.weights = true, .features = true});
-  }
-  {
-    const LoadedModel file = load_model(options.file, {});
-    check_one_input(*file.module, options.file);
-    check_fits(*file.module, data.batch(0, 1).inputs, options.file);
   }
   const exports::Certificate certificate =
       certify_file(options.file, options.original, origin.config, simulation.get(), data, asked);

@@ -1,15 +1,14 @@
 #include "cli/data_options.h"
 
 #include "cli/common_options.h"
+#include "cli/usage_error.h"
 
 #include "sparsebit/core/error.h"
-#include "sparsebit/core/error_context.h"
 #include "sparsebit/core/log.h"
-#include "sparsebit/core/parallel.h"
 #include "sparsebit/core/random.h"
+#include "sparsebit/data/open_data.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -20,8 +19,11 @@ namespace sparsebit::cli {
 
 void add_data_options(CLI::App& command, DataOptions& options) {
   command
-      .add_option("--data", options.data,
-                  "Samples: a folder of images, a .npy or .npz file, an MNIST or CIFAR-10 file")
+      .add_option(
+          "--data", options.data,
+          "Samples: a folder of images, a .npy or .npz file, an MNIST or CIFAR-10 file; texts "
+          "(.txt, .jsonl); for several inputs an .npz file, a folder or a manifest "
+          "(.yaml) with a part for each")
       ->required()
       ->check(not_empty);
   command.add_option("--labels", options.labels,
@@ -31,6 +33,18 @@ void add_data_options(CLI::App& command, DataOptions& options) {
       .add_option("--preprocess", options.preprocess,
                   "imagenet, cifar10, mnist, none, or a YAML file; see 'sparsebit data'. Unless "
                   "told, that of a quantized file, and none for other models")
+      ->check(not_empty);
+  command
+      .add_option("--tokenizer", options.tokenizer,
+                  "tokenizer.json or vocab.txt for texts; the one beside the model unless told")
+      ->check(not_empty);
+  command.add_option("--max-length", options.max_length, "Most tokens of a text")
+      ->check(whole_number_from(1, 1'000'000))
+      ->capture_default_str();
+  command
+      .add_option("--input", options.fixed,
+                  "NAME=ones, NAME=zeros, NAME=NUMBER or NAME=FILE.npy: an input that is the same "
+                  "for every sample")
       ->check(not_empty);
   command.add_option("--samples", options.samples, "How many samples, chosen by --seed; all if 0")
       ->check(whole_number_from(0, 1'000'000'000))
@@ -48,13 +62,48 @@ io::Preprocess preprocess_of(const std::string& preset_or_file) {
   return io::preprocess_preset(preset_or_file);  // with an error that lists them
 }
 
-PreparedData::PreparedData(const DataOptions& options, uint64_t seed,
+namespace {
+
+/// Files of models on the Hugging Face hub lie beside their tokenizer, or in a folder beside it.
+std::string tokenizer_beside(const std::string& model) {
+  namespace fs = std::filesystem;
+  if (!fs::is_regular_file(model)) return "";
+  const fs::path folder = fs::absolute(model).parent_path();
+  for (const fs::path& place : {folder, folder.parent_path()}) {
+    for (const char* name : {"tokenizer.json", "vocab.txt"}) {
+      if (fs::is_regular_file(place / name)) return (place / name).string();
+    }
+  }
+  return "";
+}
+
+data::DataRequest request_of(const DataOptions& options, const std::string& source,
+                             const io::Preprocess& preprocess) {
+  data::DataRequest request{.path = options.data,
+                            .labels = options.labels,
+                            .preprocess = preprocess,
+                            .tokenizer = options.tokenizer,
+                            .max_length = options.max_length};
+  if (options.tokenizer.empty()) request.tokenizer = tokenizer_beside(source);
+  for (const std::string& text : options.fixed) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos)
+      throw UsageError("--input " + text + ": expected NAME=ones, NAME=0.5 or NAME=FILE.npy");
+    request.fixed.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return request;
+}
+
+}  // namespace
+
+PreparedData::PreparedData(const DataOptions& options, const std::vector<data::InputSpec>& inputs,
+                           const std::string& source, uint64_t seed,
                            const io::Preprocess& preprocess)
-    : dataset_(io::open_dataset(options.data, options.labels)),
-      preprocess_(options.preprocess.empty() ? preprocess : preprocess_of(options.preprocess)),
+    : preprocess_(options.preprocess.empty() ? preprocess : preprocess_of(options.preprocess)),
+      data_(data::open_data(request_of(options, source, preprocess_), inputs)),
       batch_size_(options.batch_size) {
-  for (const std::string& note : dataset_->notes()) log_warning("{}", note);
-  const int64_t all = dataset_->size();
+  for (const std::string& note : data_.notes()) log_warning("{}", note);
+  const int64_t all = data_.size();
   if (options.samples > all)
     log_warning("{}: there are {} samples, not {}", options.data, all, options.samples);
   if (options.samples == 0 || options.samples >= all) {
@@ -68,56 +117,45 @@ PreparedData::PreparedData(const DataOptions& options, uint64_t seed,
 }
 
 int64_t PreparedData::step(int64_t fixed) const {
-  if (fixed == 0) return batch_size_;
+  if (fixed == 0) return is_ragged() ? 1 : batch_size_;
   SPARSEBIT_CHECK(size() % fixed == 0, InvalidArgument, "the model takes ", fixed,
                   " samples at once, which does not divide ", size(), "; --samples ",
                   size() / fixed * fixed, " does");
   return fixed * std::max<int64_t>(1, batch_size_ / fixed);
 }
 
-io::Sample PreparedData::prepared(int64_t index) const {
-  io::Sample sample = dataset_->get(chosen_.at(static_cast<size_t>(index)));
-  SPARSEBIT_CHECK(sample.label || !has_labels(), InvalidArgument, "sample '", sample.name,
-                  "' has no label");
-  with_context([&] { sample.data = preprocess_.apply(sample.data); },
-               [&] { return "at sample '" + sample.name + "'"; });
-  return sample;
+int64_t PreparedData::at_most(int64_t count, int64_t fixed) const {
+  if (fixed > 0) return fixed;
+  return is_ragged() ? 1 : std::min(count, size());
+}
+
+bool PreparedData::has_bytes() const {
+  return data_.feeds().front().samples->get(0).data.scalar_type() == at::kByte;
 }
 
 PreparedData::Batch PreparedData::batch(int64_t start, int64_t count) const {
-  std::vector<io::Sample> samples(static_cast<size_t>(std::min(count, size() - start)));
-  parallel_for(std::ssize(samples), at::get_num_threads(),
-               [&](int64_t i, int) { samples[static_cast<size_t>(i)] = prepared(start + i); });
-  std::vector<at::Tensor> inputs;
-  Batch batch;
-  for (const io::Sample& sample : samples) {
-    const at::Tensor& first = samples.front().data;
-    SPARSEBIT_CHECK(sample.data.sizes() == first.sizes(), InvalidArgument, "sample '", sample.name,
-                    "' has shape ", sample.data.sizes(), ", and others have ", first.sizes(),
-                    "; --preprocess can resize and crop");
-    inputs.push_back(sample.data);
-    if (sample.label) batch.labels.push_back(*sample.label);
+  const int64_t end = std::min(start + count, size());
+  return data_.batch({chosen_.begin() + start, chosen_.begin() + end});
+}
+
+std::vector<fx::Value> values_of(const std::vector<at::Tensor>& inputs) {
+  return {inputs.begin(), inputs.end()};
+}
+
+void check_fits(const fx::GraphModule& module, const std::vector<at::Tensor>& batch,
+                const std::string& source) {
+  const auto inputs = module.graph().placeholders();
+  for (size_t i = 0; i < batch.size(); ++i) {
+    if (!inputs[i]->tensor_info()) continue;
+    const std::vector<int64_t>& wanted = inputs[i]->tensor_info()->shape;
+    bool fits = std::ssize(wanted) == batch[i].dim();
+    for (size_t axis = 1; fits && axis < wanted.size(); ++axis)
+      fits = wanted[axis] < 0 || wanted[axis] == batch[i].size(static_cast<int64_t>(axis));
+    SPARSEBIT_CHECK(fits, InvalidArgument, source, ": its input '", inputs[i]->target(), "' is ",
+                    at::IntArrayRef(wanted), " (-1 is any size), and samples are ",
+                    batch[i].dim() > 0 ? batch[i].sizes().slice(1) : batch[i].sizes(),
+                    "; --preprocess can resize, crop and change the layout");
   }
-  batch.inputs = at::stack(inputs);
-  return batch;
-}
-
-void check_fits(const fx::GraphModule& module, const at::Tensor& batch, const std::string& source) {
-  const fx::Node* input = module.graph().placeholders().front();
-  if (!input->tensor_info()) return;
-  const std::vector<int64_t>& wanted = input->tensor_info()->shape;
-  bool fits = static_cast<int64_t>(wanted.size()) == batch.dim();
-  for (size_t i = 1; fits && i < wanted.size(); ++i)
-    fits = wanted[i] < 0 || wanted[i] == batch.size(static_cast<int64_t>(i));
-  SPARSEBIT_CHECK(fits, InvalidArgument, source, ": its input '", input->target(), "' is ",
-                  at::IntArrayRef(wanted), " (-1 is any size), and samples are ",
-                  batch.sizes().slice(1), "; --preprocess can resize, crop and change the layout");
-}
-
-void check_one_input(const fx::GraphModule& module, const std::string& source) {
-  const size_t inputs = module.graph().placeholders().size();
-  SPARSEBIT_CHECK(inputs == 1, Unsupported, source, ": it has ", inputs,
-                  " inputs, and data sets have one");
 }
 
 }  // namespace sparsebit::cli

@@ -1,11 +1,10 @@
 #pragma once
 
+#include "sparsebit/data/model_data.h"
 #include "sparsebit/fx/graph_module.h"
-#include "sparsebit/io/dataset.h"
 #include "sparsebit/io/preprocess.h"
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,8 +18,11 @@ namespace sparsebit::cli {
 struct DataOptions {
   std::string data;
   std::string labels;
-  std::string preprocess = {};  ///< a preset, or a YAML file; empty when not told
-  int64_t samples = 0;          ///< 0 = all
+  std::string preprocess = {};          ///< a preset, or a YAML file; empty when not told
+  std::string tokenizer = {};           ///< file or folder; empty: beside the model
+  int64_t max_length = 512;             ///< tokens of a text
+  std::vector<std::string> fixed = {};  ///< NAME=ones, NAME=zeros, NAME=0.5 or NAME=FILE.npy
+  int64_t samples = 0;                  ///< 0 = all
   int64_t batch_size = 8;
 };
 
@@ -29,40 +31,43 @@ void add_data_options(CLI::App& command, DataOptions& options);
 /// Samples of a data set, made ready for a model.
 class PreparedData {
  public:
+  using Batch = data::ModelData::Batch;
+
+  /// @param source  the model as written on the command line.
   /// @param seed  decides which samples are taken if not all are.
   /// @param preprocess  what is done unless the options say.
-  PreparedData(const DataOptions& options, uint64_t seed, const io::Preprocess& preprocess = {});
+  PreparedData(const DataOptions& options, const std::vector<data::InputSpec>& inputs,
+               const std::string& source, uint64_t seed, const io::Preprocess& preprocess = {});
 
   int64_t size() const { return static_cast<int64_t>(chosen_.size()); }
-  bool has_all() const { return size() == dataset_->size(); }
-  /// How many samples to read at a time for a model that takes `fixed` at once (0: any number).
-  /// Throws InvalidArgument when that does not divide their number.
+  bool has_all() const { return size() == data_.size(); }
+  /// How many samples to read at a time for a model that takes `fixed` at once (0: any number); one
+  /// where samples differ in length. Throws InvalidArgument when that does not divide their number.
   int64_t step(int64_t fixed) const;
-  bool has_labels() const { return dataset_->has_labels(); }
-  const io::Dataset& dataset() const { return *dataset_; }
+  /// At most this many at a time, with the same exceptions.
+  int64_t at_most(int64_t count, int64_t fixed) const;
+  bool has_labels() const { return data_.has_labels(); }
+  bool is_ragged() const { return data_.is_ragged(); }
   const io::Preprocess& preprocess() const { return preprocess_; }
+  /// Whether samples are stored as bytes.
+  bool has_bytes() const;
 
-  struct Batch {
-    at::Tensor inputs;                 ///< with a batch axis
-    std::vector<int64_t> labels = {};  ///< empty when there are none
-  };
   /// Samples from `start` on, at most `count`, read by several threads. An error names the sample.
   Batch batch(int64_t start, int64_t count) const;
 
  private:
-  io::Sample prepared(int64_t index) const;
-
-  std::unique_ptr<io::Dataset> dataset_;
   io::Preprocess preprocess_;
+  data::ModelData data_;
   std::vector<int64_t> chosen_;  // ascending
   int64_t batch_size_;
 };
 
-/// Throws Unsupported, naming `source`, when a model has several inputs: data sets have one.
-void check_one_input(const fx::GraphModule& module, const std::string& source);
+/// What a model runs on.
+std::vector<fx::Value> values_of(const std::vector<at::Tensor>& inputs);
 
-/// Throws InvalidArgument when samples are not what the only input of the model takes.
-void check_fits(const fx::GraphModule& module, const at::Tensor& batch, const std::string& source);
+/// Throws InvalidArgument when samples are not what the inputs of the model take.
+void check_fits(const fx::GraphModule& module, const std::vector<at::Tensor>& batch,
+                const std::string& source);
 
 /// A preset by name, or settings from a YAML file.
 io::Preprocess preprocess_of(const std::string& preset_or_file);

@@ -57,8 +57,8 @@ std::unique_ptr<quant::QuantModel> prepared_model(const CalibrationOptions& aske
                     ": this is neither a model nor a simulation, but ", kind.description);
   }
   if (asked.data.data.empty()) throw UsageError("--data is missing: samples to calibrate with");
-  const PreparedData data(asked.data, asked.common.seed);
-  auto model = calibrated_model(asked, data);
+  ModelWithData given = load_with_data(asked);
+  auto model = calibrated_model(asked, given);
   model->set_quant({.weights = true, .features = true});
   return model;
 }

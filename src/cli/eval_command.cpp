@@ -2,6 +2,7 @@
 #include "cli/common_options.h"
 #include "cli/data_options.h"
 #include "cli/file_kind.h"
+#include "cli/model_inputs.h"
 #include "cli/model_source.h"
 #include "cli/origin.h"
 
@@ -32,7 +33,7 @@ struct EvalOptions {
   CommonOptions common;
 };
 
-/// A float or quantized model that takes one tensor.
+/// A float or quantized model that gives scores.
 class Classifier {
  public:
   /// @param in_onnxruntime  a file that ONNX Runtime computes, not we.
@@ -43,7 +44,6 @@ class Classifier {
       loaded_ = load_model(source, {.seed = seed});
       loaded_.module->eval();
     }
-    check_one_input(module(), source);
     // What the graph of a quantized one tells is only the example it was made with.
     batch_ = quantized_ ? quantized_->fixed_batch() : loaded_.module->fixed_batch();
     if (in_onnxruntime) load_into_onnxruntime(source);
@@ -52,16 +52,20 @@ class Classifier {
   /// How many samples it takes at once; 0 when any number will do.
   int64_t fixed_batch() const { return batch_; }
 
-  at::Tensor scores(const at::Tensor& batch) {
-    const at::Tensor scores = first_output(batch);
+  at::Tensor scores(const PreparedData::Batch& batch) {
+    const at::Tensor scores = first_output(batch.inputs);
     const int64_t classes = scores.dim() > 1 ? scores.numel() / scores.size(0) : 0;
-    const bool is_row = classes > 0 && scores.size(1) == classes && scores.size(0) == batch.size(0);
+    const bool is_row = classes > 0 && scores.size(1) == classes && scores.size(0) == batch.size;
     SPARSEBIT_CHECK(is_row, InvalidArgument, "the model gives ", scores.sizes(), " for a batch of ",
-                    batch.size(0), "; accuracy needs a score for each class");
+                    batch.size, "; accuracy needs a score for each class");
     return scores.flatten(1);
   }
 
   fx::GraphModule& module() { return quantized_ ? quantized_->module() : *loaded_.module; }
+
+  std::vector<data::InputSpec> inputs() {
+    return quantized_ ? data::inputs_of(module()) : input_specs(loaded_);
+  }
 
  private:
   void load_into_onnxruntime(const std::string& source) {
@@ -71,13 +75,20 @@ class Classifier {
     session_ = runtime_->load(source);
   }
 
-  at::Tensor first_output(const at::Tensor& batch) {
-    if (runtime_) return runtime_->run(session_, {{session_.inputs.at(0), batch}}).at(0);
+  at::Tensor first_output(const std::vector<at::Tensor>& batch) {
+    if (runtime_) return runtime_->run(session_, named(batch)).at(0);
     const c10::InferenceMode no_gradients;
     const fx::Value result =
-        quantized_ ? quantized_->forward({batch})
-                   : executors_(*loaded_.module, {fx::RunMode::Inference})->run({batch});
+        quantized_ ? quantized_->forward(values_of(batch))
+                   : executors_(*loaded_.module, {fx::RunMode::Inference})->run(values_of(batch));
     return (result.is_sequence() ? result.items().at(0) : result).tensor();
+  }
+
+  std::map<std::string, at::Tensor> named(const std::vector<at::Tensor>& batch) {
+    std::map<std::string, at::Tensor> inputs;
+    const auto placeholders = module().graph().placeholders();
+    for (size_t i = 0; i < batch.size(); ++i) inputs[placeholders[i]->target()] = batch[i];
+    return inputs;
   }
 
   std::unique_ptr<quant::QuantModel> quantized_;
@@ -100,7 +111,7 @@ Accuracy evaluate(Classifier& classifier, const PreparedData& data, const EvalOp
   Accuracy found;
   for (int64_t start = 0; start < data.size(); start += step) {
     const PreparedData::Batch batch = data.batch(start, step);
-    const at::Tensor scores = classifier.scores(batch.inputs);
+    const at::Tensor scores = classifier.scores(batch);
     const at::Tensor best = std::get<1>(scores.topk(std::min<int64_t>(5, scores.size(1)), 1));
     for (int64_t i = 0; i < scores.size(0); ++i) {
       const int64_t label = batch.labels.at(static_cast<size_t>(i));
@@ -120,11 +131,11 @@ Accuracy evaluate(Classifier& classifier, const PreparedData& data, const EvalOp
 
 void eval(const EvalOptions& options, std::ostream& out) {
   apply(options.common);
-  const PreparedData data(options.data, options.common.seed,
+  Classifier classifier(options.model, options.common.seed, options.runtime == "onnxruntime");
+  const PreparedData data(options.data, classifier.inputs(), options.model, options.common.seed,
                           origin_of_model(options.model).preprocess);
   SPARSEBIT_CHECK(data.has_labels(), InvalidArgument, options.data.data,
                   ": there are no labels; give --labels, or folders that are classes");
-  Classifier classifier(options.model, options.common.seed, options.runtime == "onnxruntime");
   check_fits(classifier.module(), data.batch(0, 1).inputs, options.model);
   const Accuracy found = evaluate(classifier, data, options);
   const auto share = [&](int64_t hits) {

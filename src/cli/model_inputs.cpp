@@ -254,6 +254,12 @@ void check_memory(const LoadedModel& model) {
   }
 }
 
+std::vector<data::InputSpec> input_specs(const LoadedModel& model) {
+  std::vector<data::InputSpec> inputs = data::inputs_of(*model.module);
+  for (size_t i = 0; i < inputs.size(); ++i) inputs[i].info = accepted(model, i);
+  return inputs;
+}
+
 void check_input(const fx::GraphModule& module, const std::string& name) {
   find_input(module, name);
 }

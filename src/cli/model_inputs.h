@@ -3,11 +3,16 @@
 #include "cli/input_options.h"
 #include "cli/model_source.h"
 
+#include "sparsebit/data/model_data.h"
+
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace sparsebit::cli {
+
+/// The inputs of a model, and what they take as far as it tells.
+std::vector<data::InputSpec> input_specs(const LoadedModel& model);
 
 /// Throws InvalidArgument, with near matches, when the model has no such input.
 void check_input(const fx::GraphModule& module, const std::string& name);

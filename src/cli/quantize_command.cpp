@@ -97,10 +97,9 @@ struct Summary {
 std::vector<quant::LayerError> worst_layers(quant::QuantModel& model, const PreparedData& data) {
   constexpr size_t kShown = 5;
   constexpr int64_t kSamples = 8;
-  const int64_t count =
-      model.fixed_batch() > 0 ? model.fixed_batch() : std::min(kSamples, data.size());
+  const int64_t count = data.at_most(kSamples, model.fixed_batch());
   const at::NoGradGuard no_gradients;
-  auto errors = quant::quantization_error(model, {data.batch(0, count).inputs},
+  auto errors = quant::quantization_error(model, values_of(data.batch(0, count).inputs),
                                           quant::signal_to_noise, quant::ErrorScope::Alone);
   std::stable_sort(errors.begin(), errors.end(),
                    [](const auto& a, const auto& b) { return a.value < b.value; });
@@ -196,8 +195,9 @@ void quantize(const QuantizeOptions& options, std::ostream& out) {
   const CalibrationOptions& asked = options.calibration;
   apply(asked.common);
   check_options(options, chosen_config(asked));
-  const PreparedData data(asked.data, asked.common.seed);
-  const auto model = calibrated_model(asked, data);
+  ModelWithData given = load_with_data(asked);
+  const PreparedData& data = given.data;
+  const auto model = calibrated_model(asked, given);
   model->set_quant({.weights = true, .features = true});
   Summary summary{.samples = data.size(), .coverage = report::coverage_of(*model)};
   if (options.strict) check_strictly(*model, summary.coverage);

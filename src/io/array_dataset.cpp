@@ -1,6 +1,5 @@
 #include "io/dataset_kinds.h"
 #include "io/label_file.h"
-#include "io/zip_file.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/mapped_file.h"
@@ -84,13 +83,7 @@ DatasetPtr open_array(const fs::path& file) {
 }
 
 DatasetPtr open_array_archive(const fs::path& file) {
-  NamedTensors arrays;
-  for (const auto& [name, bytes] : read_zip(file)) {
-    const std::string array = name.ends_with(".npy") ? name.substr(0, name.size() - 4) : name;
-    SPARSEBIT_CHECK(!arrays.contains(array), InvalidArgument, file.string(),
-                    ": there are two arrays called '", array, "' in it");
-    arrays.insert(array, parse_npy(bytes, file.string() + "/" + name));
-  }
+  const NamedTensors arrays = load_npz(file);
   const at::Tensor* samples = find_any(arrays, {"x", "data", "images"});
   if (!samples && arrays.size() == 1) samples = &arrays.begin()->value();
   SPARSEBIT_CHECK(samples, InvalidArgument, file.string(),

@@ -19,10 +19,6 @@ DatasetPtr open_mnist(const std::filesystem::path& file);
 bool is_cifar(const std::filesystem::path& file);
 DatasetPtr open_cifar(const std::vector<std::filesystem::path>& files);
 
-/// A data set in memory: samples on the first axis; labels undefined for none.
-DatasetPtr dataset_of(const at::Tensor& samples, const at::Tensor& labels,
-                      const std::string& description);
-
 /// Throws InvalidArgument unless the index is one of `size`.
 void check_index(int64_t index, int64_t size);
 

@@ -1,6 +1,7 @@
 #include "sparsebit/io/npy.h"
 
 #include "io/npy_header.h"
+#include "io/zip_file.h"
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/mapped_file.h"
@@ -55,6 +56,17 @@ at::Tensor parse_npy(std::string_view bytes, const std::string& where) {
 at::Tensor load_npy(const std::filesystem::path& path) {
   const MappedFile file(path);
   return parse_npy(file.bytes(), path.string());
+}
+
+NamedTensors load_npz(const std::filesystem::path& path) {
+  NamedTensors arrays;
+  for (const auto& [name, bytes] : read_zip(path)) {
+    const std::string array = name.ends_with(".npy") ? name.substr(0, name.size() - 4) : name;
+    SPARSEBIT_CHECK(!arrays.contains(array), InvalidArgument, path.string(),
+                    ": there are two arrays called '", array, "' in it");
+    arrays.insert(array, parse_npy(bytes, path.string() + "/" + name));
+  }
+  return arrays;
 }
 
 void save_npy(const std::filesystem::path& path, const at::Tensor& tensor) {

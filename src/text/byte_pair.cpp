@@ -95,8 +95,8 @@ class BytePair : public SubwordModel {
       const auto [rank, left, a, b] = queue.top();
       queue.pop();
       Symbol& first = symbols[left];
-      const bool is_there = !first.merged && first.id == a && first.next >= 0 &&
-                            symbols[first.next].id == b;
+      const bool is_there =
+          !first.merged && first.id == a && first.next >= 0 && symbols[first.next].id == b;
       if (!is_there) continue;  // one of them was merged meanwhile
       Symbol& second = symbols[first.next];
       first.id = merges_.at({a, b}).id;

@@ -25,7 +25,8 @@ std::string stripped(const std::string& text, bool left, bool right) {
 
 Normalizer read_normalizers(const nlohmann::json& json) {
   std::vector<Normalizer> steps;
-  for (const nlohmann::json& item : field(json, "normalizers")) steps.push_back(read_normalizer(item));
+  for (const nlohmann::json& item : field(json, "normalizers"))
+    steps.push_back(read_normalizer(item));
   return [steps](const std::string& text) {
     std::string changed = text;
     for (const Normalizer& step : steps) changed = step(changed);

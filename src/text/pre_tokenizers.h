@@ -22,8 +22,8 @@ std::vector<Piece> bert_words(const Piece& piece);
 /// Words with the space before them, each byte as a visible character: what GPT-2 does.
 PreTokenizer byte_level(bool add_prefix_space, bool splits_words = true);
 
-/// From the `pre_tokenizer` of a tokenizer.json; null leaves a text in one piece. Throws Unsupported
-/// for types that are not known.
+/// From the `pre_tokenizer` of a tokenizer.json; null leaves a text in one piece. Throws
+/// Unsupported for types that are not known.
 PreTokenizer read_pre_tokenizer(const nlohmann::json& json);
 
 }  // namespace sparsebit::text

@@ -68,8 +68,8 @@ SubwordModelPtr read_byte_pair(const nlohmann::json& json) {
 SubwordModelPtr read_unigram(const nlohmann::json& json) {
   std::vector<std::pair<std::string, double>> tokens;
   for (const nlohmann::json& entry : field(json, "vocab")) {
-    const bool is_pair = entry.is_array() && entry.size() == 2 && entry[0].is_string() &&
-                         entry[1].is_number();
+    const bool is_pair =
+        entry.is_array() && entry.size() == 2 && entry[0].is_string() && entry[1].is_number();
     SPARSEBIT_CHECK(is_pair, InvalidArgument, "'vocab' has an entry that is no token with a score");
     tokens.emplace_back(entry[0].get<std::string>(), entry[1].get<double>());
   }

@@ -43,11 +43,11 @@ SubwordModelPtr make_word_piece(Vocabulary vocabulary, const WordPieceOptions& o
 
 struct BytePairOptions {
   std::optional<std::string> unknown = {};
-  std::string prefix = {};      ///< of characters that are not the first of a word
-  std::string suffix = {};      ///< of the last one
-  bool fuse_unknown = false;    ///< unknown characters in a row are one token
-  bool byte_fallback = false;   ///< unknown characters are their bytes: <0xE2>
-  bool ignore_merges = false;   ///< a word that the vocabulary has is not split
+  std::string prefix = {};     ///< of characters that are not the first of a word
+  std::string suffix = {};     ///< of the last one
+  bool fuse_unknown = false;   ///< unknown characters in a row are one token
+  bool byte_fallback = false;  ///< unknown characters are their bytes: <0xE2>
+  bool ignore_merges = false;  ///< a word that the vocabulary has is not split
 };
 /// Neighbours are merged, those that are first in the list of merges first.
 SubwordModelPtr make_byte_pair(Vocabulary vocabulary,

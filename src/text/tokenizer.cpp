@@ -75,7 +75,8 @@ class StepTokenizer : public Tokenizer {
       if (part.id) {
         ids.push_back(*part.id);
       } else if (!part.text.empty()) {
-        for (const Piece& word : steps_.split({part.text, starts})) steps_.model->split(word.text, ids);
+        for (const Piece& word : steps_.split({part.text, starts}))
+          steps_.model->split(word.text, ids);
       }
       starts = false;
     }
@@ -89,7 +90,8 @@ using TokenizerPtr = std::unique_ptr<Tokenizer>;
 /// What is filled up with unless the file says: the first of these that there is, or 0.
 int64_t usual_pad_id(const Steps& steps) {
   for (const char* token : {"[PAD]", "<pad>", "<|endoftext|>", "</s>"}) {
-    for (const auto& id : {steps.raw.find(token), steps.normalized.find(token), steps.model->find(token)}) {
+    for (const auto& id :
+         {steps.raw.find(token), steps.normalized.find(token), steps.model->find(token)}) {
       if (id) return *id;
     }
   }
@@ -110,8 +112,8 @@ TokenizerPtr read_json(const fs::path& file) {
               .model = read_subword_model(field(json, "model")),
               .finish = read_post_processor(part(json, "post_processor"))};
   const nlohmann::json padding = part(json, "padding");
-  const bool says_pad = padding.is_object() && padding.contains("pad_id") &&
-                        padding["pad_id"].is_number_integer();
+  const bool says_pad =
+      padding.is_object() && padding.contains("pad_id") && padding["pad_id"].is_number_integer();
   steps.pad_id = says_pad ? padding["pad_id"].get<int64_t>() : usual_pad_id(steps);
   return std::make_unique<StepTokenizer>(std::move(steps));
 }
@@ -191,15 +193,14 @@ fs::path file_in(const fs::path& folder) {
   for (const char* name : {"tokenizer.json", "vocab.txt", "vocab.json"}) {
     if (fs::is_regular_file(folder / name)) return folder / name;
   }
-  throw Error(ErrorKind::Io, folder.string() +
-                                 ": there is no tokenizer.json, vocab.txt or vocab.json in it");
+  throw Error(ErrorKind::Io,
+              folder.string() + ": there is no tokenizer.json, vocab.txt or vocab.json in it");
 }
 
 }  // namespace
 
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& file_or_folder) {
-  const fs::path file =
-      fs::is_directory(file_or_folder) ? file_in(file_or_folder) : file_or_folder;
+  const fs::path file = fs::is_directory(file_or_folder) ? file_in(file_or_folder) : file_or_folder;
   return with_context(
       [&] {
         if (file.extension() == ".txt") return read_bert_vocabulary(file);

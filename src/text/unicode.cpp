@@ -66,8 +66,8 @@ std::vector<std::string> characters(std::string_view text) {
 std::string normalized(std::string_view text, NormalForm form) {
   UErrorCode status = U_ZERO_ERROR;
   const icu::UnicodeString result = normalizer(form).normalize(utf16(text), status);
-  SPARSEBIT_CHECK(U_SUCCESS(status), InvalidArgument, "a text cannot be normalized: ",
-                  u_errorName(status));
+  SPARSEBIT_CHECK(U_SUCCESS(status), InvalidArgument,
+                  "a text cannot be normalized: ", u_errorName(status));
   return utf8(result);
 }
 
@@ -108,9 +108,8 @@ bool is_chinese(CodePoint c) {
                                                                        {0x2B920, 0x2CEAF},
                                                                        {0xF900, 0xFAFF},
                                                                        {0x2F800, 0x2FA1F}}};
-  return std::any_of(kBlocks.begin(), kBlocks.end(), [&](const auto& block) {
-    return c >= block.first && c <= block.second;
-  });
+  return std::any_of(kBlocks.begin(), kBlocks.end(),
+                     [&](const auto& block) { return c >= block.first && c <= block.second; });
 }
 
 }  // namespace sparsebit::text

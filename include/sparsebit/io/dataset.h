@@ -37,6 +37,13 @@ class Dataset {
   virtual std::string describe() const = 0;
 };
 
+/// Samples on the first axis of a tensor.
+/// @param labels       class numbers, one for each; undefined for none.
+/// @param description  what messages call it.
+/// Throws InvalidArgument when there are no samples or labels do not fit.
+std::unique_ptr<Dataset> dataset_of(const at::Tensor& samples, const at::Tensor& labels,
+                                    const std::string& description);
+
 /// Opens what is at a path, told apart by content:
 ///
 ///     a folder of images        JPEG, PNG, BMP, also in folders inside, sorted by path; if all lie

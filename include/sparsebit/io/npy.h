@@ -1,5 +1,7 @@
 #pragma once
 
+#include "sparsebit/core/named_tensors.h"
+
 #include <ATen/core/Tensor.h>
 
 #include <filesystem>
@@ -17,6 +19,10 @@ namespace sparsebit::io {
 at::Tensor load_npy(const std::filesystem::path& path);
 /// @param where  what errors call the bytes: a file name.
 at::Tensor parse_npy(std::string_view bytes, const std::string& where);
+
+/// Reads the arrays of an .npz file, which numpy.savez and savez_compressed write. Throws as
+/// load_npy() does, and InvalidArgument when it is no such archive.
+NamedTensors load_npz(const std::filesystem::path& path);
 
 /// Writes a tensor of any device and strides as numpy.save does: format 1.0, little endian, C
 /// order. The same values give the same bytes, and the file appears complete or not at all.

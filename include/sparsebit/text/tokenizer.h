@@ -35,10 +35,10 @@ class Tokenizer {
   virtual std::optional<int64_t> id_of(const std::string& token) const = 0;
 };
 
-/// Reads `tokenizer.json`, `vocab.txt` of BERT, or `vocab.json` with `merges.txt` beside it, as they
-/// are stored with models on the Hugging Face hub; or a folder with one of these. Throws Io when
-/// there is none, InvalidArgument, naming the file, when it is malformed, Unsupported, naming the
-/// part, when it needs something that is not understood.
+/// Reads `tokenizer.json`, `vocab.txt` of BERT, or `vocab.json` with `merges.txt` beside it, as
+/// they are stored with models on the Hugging Face hub; or a folder with one of these. Throws Io
+/// when there is none, InvalidArgument, naming the file, when it is malformed, Unsupported, naming
+/// the part, when it needs something that is not understood.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& file_or_folder);
 
 }  // namespace sparsebit::text

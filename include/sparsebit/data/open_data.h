@@ -1,0 +1,36 @@
+#pragma once
+
+#include "sparsebit/data/model_data.h"
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sparsebit::data {
+
+/// What a user says about the samples of a model.
+struct DataRequest {
+  std::filesystem::path path;
+  std::filesystem::path labels = {};     ///< see io::open_dataset()
+  io::Preprocess preprocess = {};        ///< of images and arrays
+  std::filesystem::path tokenizer = {};  ///< for texts; see text::load_tokenizer()
+  int64_t max_length = 512;              ///< tokens of a text, where the model's input is open
+  /// Inputs that are the same for every sample, by name: "ones", "zeros", a number or FILE.npy.
+  std::vector<std::pair<std::string, std::string>> fixed = {};
+};
+
+/// Opens the samples of all inputs, told apart by what is at the path:
+///
+///     what io::open_dataset() reads   for the only input that is not fixed
+///     an .npz file                    arrays called like the inputs; labels in `labels` or `y`
+///     a folder                        with NAME.npy or a folder NAME for each input
+///     a .txt or .jsonl file           texts for input_ids, attention_mask, token_type_ids and
+///                                     position_ids; a line each, or JSON with `text`, `text_pair`
+///                                     and `label`
+///     a .yaml file                    a manifest: where each input comes from, see docs
+///
+/// Throws Io when nothing is there, InvalidArgument, naming input and source, when they do not fit.
+ModelData open_data(const DataRequest& request, const std::vector<InputSpec>& inputs);
+
+}  // namespace sparsebit::data

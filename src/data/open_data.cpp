@@ -1,0 +1,238 @@
+#include "sparsebit/data/open_data.h"
+
+#include "data/text_samples.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/error_context.h"
+#include "sparsebit/core/near_match.h"
+#include "sparsebit/core/yaml.h"
+#include "sparsebit/io/npy.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+namespace sparsebit::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_text(const fs::path& path) {
+  const fs::path suffix = path.extension();
+  return suffix == ".txt" || suffix == ".jsonl" || suffix == ".json";
+}
+
+bool is_manifest(const fs::path& path) {
+  return path.extension() == ".yaml" || path.extension() == ".yml";
+}
+
+/// "ones", "zeros", a number, or a file.
+at::Tensor fixed_value(const std::string& text, const fs::path& beside) {
+  if (text == "ones") return at::scalar_tensor(1);
+  if (text == "zeros") return at::scalar_tensor(0);
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, failed] = std::from_chars(text.data(), end, number);
+  if (failed == std::errc() && stop == end) return at::scalar_tensor(number, at::kDouble);
+  const fs::path file = fs::path(text).is_absolute() ? fs::path(text) : beside / text;
+  SPARSEBIT_CHECK(fs::exists(file), InvalidArgument, "'", text,
+                  "' is none of ones, zeros, a number and a file");
+  const at::Tensor value = io::load_npy(file);
+  return value.dim() == 0 ? value.reshape({1}) : value;
+}
+
+class DataOpener {
+ public:
+  DataOpener(const DataRequest& request, const std::vector<InputSpec>& inputs)
+      : request_(request), inputs_(inputs) {}
+
+  ModelData open() {
+    for (const auto& [input, text] : request_.fixed) add_fixed(input, text, fs::current_path());
+    SPARSEBIT_CHECK(fs::exists(request_.path), Io, request_.path.string(),
+                    ": there is no such file or folder");
+    if (is_manifest(request_.path)) {
+      open_manifest();
+    } else if (is_text(request_.path)) {
+      open_texts(request_.path, request_.tokenizer);
+    } else if (fs::is_directory(request_.path) && has_part_for_input(request_.path)) {
+      open_folder();
+    } else if (request_.path.extension() == ".npz" && open_inputs()>1) {
+      open_archive();
+    } else {
+      open_only_input();
+    }
+    return ModelData(inputs_, std::move(feeds_), std::move(fixed_), std::move(notes_));
+  }
+
+ private:
+  bool is_given(const std::string& input) const {
+    const auto is_it = [&](const auto& source) { return source.input == input; };
+    return std::any_of(fixed_.begin(), fixed_.end(), is_it) ||
+           std::any_of(feeds_.begin(), feeds_.end(), is_it);
+  }
+
+  /// Inputs that have no source yet.
+  std::vector<const InputSpec*> missing() const {
+    std::vector<const InputSpec*> specs;
+    for (const InputSpec& input : inputs_) {
+      if (!is_given(input.name)) specs.push_back(&input);
+    }
+    return specs;
+  }
+
+  int64_t open_inputs() const { return std::ssize(missing()); }
+
+  void add_fixed(const std::string& input, const std::string& text, const fs::path& beside) {
+    with_context([&] { fixed_.push_back({input, fixed_value(text, beside)}); },
+                 [&] { return "for the input '" + input + "'"; });
+  }
+
+  void add_feed(const std::string& input, std::shared_ptr<const io::Dataset> samples,
+                const io::Preprocess& preprocess) {
+    for (const std::string& note : samples->notes()) notes_.push_back(note);
+    feeds_.push_back({input, std::move(samples), preprocess});
+  }
+
+  // --- kinds of sources --------------------------------------------------------------------------
+
+  void open_only_input() {
+    const std::vector<const InputSpec*> open = missing();
+    std::string names;
+    for (const InputSpec* input : open) names += (names.empty() ? "" : ", ") + input->name;
+    SPARSEBIT_CHECK(open.size() == 1, InvalidArgument, request_.path.string(),
+                    ": this is for one input, and the model has ", open.size(), ": ", names,
+                    "; give an .npz file or a folder with arrays of these names, a manifest, or "
+                    "--input NAME=ones");
+    add_feed(open.front()->name, io::open_dataset(request_.path, request_.labels),
+             request_.preprocess);
+  }
+
+  void open_archive() {
+    const NamedTensors arrays = io::load_npz(request_.path);
+    const at::Tensor* labels = arrays.find("labels");
+    if (!labels) labels = arrays.find("y");
+    std::vector<std::string> names;
+    for (const auto& entry : arrays) names.push_back(entry.key());
+    for (const InputSpec* input : missing()) {
+      const at::Tensor* samples = arrays.find(input->name);
+      if (!samples && input->has_default) continue;
+      SPARSEBIT_CHECK(samples, InvalidArgument, request_.path.string(),
+                      ": there is no array '", input->name, "' in it", did_you_mean(input->name, names));
+      add_feed(input->name,
+               io::dataset_of(*samples, labels && feeds_.empty() ? *labels : at::Tensor(),
+                              "the array '" + input->name + "'"),
+               request_.preprocess);
+    }
+  }
+
+  bool has_part_for_input(const fs::path& folder) const {
+    return std::any_of(inputs_.begin(), inputs_.end(), [&](const InputSpec& input) {
+      return fs::exists(folder / (input.name + ".npy")) || fs::is_directory(folder / input.name);
+    });
+  }
+
+  void open_folder() {
+    for (const InputSpec* input : missing()) {
+      const fs::path array = request_.path / (input->name + ".npy");
+      const fs::path folder = request_.path / input->name;
+      const bool is_array = fs::exists(array);
+      if (!is_array && !fs::exists(folder) && input->has_default) continue;
+      SPARSEBIT_CHECK(is_array || fs::exists(folder), InvalidArgument, request_.path.string(),
+                      ": there is neither a file ", input->name, ".npy nor a folder ", input->name,
+                      " in it");
+      add_feed(input->name, io::open_dataset(is_array ? array : folder, request_.labels),
+               request_.preprocess);
+    }
+  }
+
+  void open_texts(const fs::path& file, const fs::path& tokenizer_file) {
+    SPARSEBIT_CHECK(!tokenizer_file.empty(), InvalidArgument, file.string(),
+                    ": texts need a tokenizer; give --tokenizer with a tokenizer.json or vocab.txt");
+    const auto tokenizer = text::load_tokenizer(tokenizer_file);
+    const auto samples =
+        std::make_shared<const TextSamples>(read_texts(file, *tokenizer, most_tokens()));
+    if (samples->truncated > 0)
+      notes_.push_back(c10::str(samples->truncated, " of ", samples->encodings.size(),
+                                " texts are cut to ", most_tokens(), " tokens"));
+    for (const InputSpec* input : missing()) {
+      const auto role = token_role(input->name);
+      if (!role && input->has_default) continue;
+      SPARSEBIT_CHECK(role, InvalidArgument, "the input '", input->name,
+                      "' is not one that texts are for (input_ids, attention_mask, "
+                      "token_type_ids, position_ids); give it with --input ",
+                      input->name, "=ones, or in a manifest");
+      add_feed(input->name, token_dataset(samples, *role), {});
+      feeds_.back().padding = *role == TokenRole::Ids ? static_cast<double>(tokenizer->pad_id()) : 0;
+    }
+  }
+
+  /// What the model's inputs of tokens take at most.
+  int64_t most_tokens() const {
+    int64_t most = request_.max_length;
+    for (const InputSpec& input : inputs_) {
+      const bool is_fixed = token_role(input.name) && input.info && input.info->shape.size() == 2 &&
+                            input.info->shape[1] >= 0;
+      if (is_fixed) most = input.info->shape[1];
+    }
+    return most;
+  }
+
+  // --- manifests -----------------------------------------------------------------------------------
+
+  /// inputs: {NAME: {data: PATH, preprocess: PRESET or map} or {value: ones}}, text, tokenizer, labels
+  void open_manifest() {
+    const Yaml manifest = read_yaml(request_.path);
+    const fs::path folder = request_.path.parent_path();
+    check_keys(manifest, {"inputs", "text", "tokenizer", "labels"});
+    const auto path_at = [&](const char* key) {
+      const Yaml* value = manifest.find(key);
+      return value ? folder / value->to_text() : fs::path();
+    };
+    const fs::path labels = path_at("labels");
+    if (const Yaml* inputs = manifest.find("inputs")) {
+      for (const auto& [input, source] : inputs->entries()) open_entry(input, source, labels);
+    }
+    const fs::path tokenizer = path_at("tokenizer");
+    if (manifest.find("text"))
+      open_texts(path_at("text"), tokenizer.empty() ? request_.tokenizer : tokenizer);
+  }
+
+  void open_entry(const std::string& input, const Yaml& source, const fs::path& labels) {
+    check_keys(source, {"data", "preprocess", "value"});
+    const fs::path folder = request_.path.parent_path();
+    if (const Yaml* value = source.find("value")) {
+      add_fixed(input, value->to_text(), folder);
+      return;
+    }
+    const Yaml* preprocess = source.find("preprocess");
+    add_feed(input,
+             io::open_dataset(folder / source.get("data").to_text(),
+                              feeds_.empty() ? labels : fs::path()),
+             !preprocess           ? request_.preprocess
+             : preprocess->is_map() ? io::read_preprocess(*preprocess)
+                                    : io::preprocess_preset(preprocess->to_text()));
+  }
+
+  static void check_keys(const Yaml& map, const std::vector<std::string>& known) {
+    for (const auto& [key, value] : map.entries()) {
+      SPARSEBIT_CHECK(std::find(known.begin(), known.end(), key) != known.end(), InvalidArgument,
+                      value.where(), ": there is no key '", key, "'", did_you_mean(key, known));
+    }
+  }
+
+  const DataRequest& request_;
+  const std::vector<InputSpec>& inputs_;
+  std::vector<InputFeed> feeds_;
+  std::vector<FixedInput> fixed_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+ModelData open_data(const DataRequest& request, const std::vector<InputSpec>& inputs) {
+  return DataOpener(request, inputs).open();
+}
+
+}  // namespace sparsebit::data

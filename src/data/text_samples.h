@@ -1,0 +1,40 @@
+#pragma once
+
+#include "sparsebit/io/dataset.h"
+#include "sparsebit/text/tokenizer.h"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sparsebit::data {
+
+/// What inputs of language models are made of.
+enum class TokenRole { Ids, Mask, Types, Positions };
+
+/// By the names that exporters give inputs: input_ids, attention_mask, token_type_ids, position_ids
+/// and their variants. Nothing for others.
+std::optional<TokenRole> token_role(const std::string& input);
+
+/// The texts of a file as tokens.
+struct TextSamples {
+  std::vector<text::Encoding> encodings;
+  std::vector<std::optional<int64_t>> labels;  ///< one for each
+  std::string description;
+  int64_t truncated = 0;  ///< how many texts were cut
+};
+
+/// Each line that is not empty; or of a .jsonl file `text` (or `sentence`, `sentence1`, `question`,
+/// `premise`), `text_pair` (or `sentence2`, `context`, `hypothesis`) and `label` of each line.
+/// @param length  most tokens of a text.
+/// Throws InvalidArgument, naming the line.
+TextSamples read_texts(const std::filesystem::path& file, const text::Tokenizer& tokenizer,
+                       int64_t length);
+
+/// One input of them; samples differ in length.
+std::shared_ptr<const io::Dataset> token_dataset(std::shared_ptr<const TextSamples> samples,
+                                                 TokenRole role);
+
+}  // namespace sparsebit::data

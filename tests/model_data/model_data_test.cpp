@@ -1,0 +1,122 @@
+#include "sparsebit/data/model_data.h"
+
+#include "sparsebit/core/error.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sparsebit::data::model_data_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+/// Rows 0, 1, ... of which row i has i + 1 numbers.
+class Staircase : public io::Dataset {
+ public:
+  int64_t size() const override { return 4; }
+  io::Sample get(int64_t index) const override {
+    return {.data = at::full({index + 1}, index + 1, at::kLong), .name = std::to_string(index)};
+  }
+  bool has_labels() const override { return false; }
+  std::string describe() const override { return "rows"; }
+};
+
+InputSpec spec(const std::string& name, std::vector<int64_t> shape, at::ScalarType type,
+               std::vector<std::string> symbols = {}) {
+  return {name, fx::TensorInfo{std::move(shape), type, std::move(symbols)}};
+}
+
+std::shared_ptr<const io::Dataset> rows(int64_t count, at::ScalarType type = at::kFloat) {
+  return io::dataset_of(at::arange(count * 2).reshape({count, 2}).to(type),
+                        at::arange(count, at::kLong), "rows");
+}
+
+TEST(ModelData, InputsComeInTheOrderOfTheModel) {
+  const ModelData data({spec("a", {-1, 2}, at::kFloat), spec("b", {-1, 2}, at::kInt)},
+                       {{"b", rows(5)}, {"a", rows(5)}});
+  const ModelData::Batch batch = data.batch({1, 4});
+  ASSERT_EQ(batch.inputs.size(), 2u);
+  EXPECT_TRUE(batch.inputs[0].equal(at::tensor({2.f, 3.f, 8.f, 9.f}).reshape({2, 2})));
+  EXPECT_EQ(batch.inputs[1].scalar_type(), at::kInt);
+  EXPECT_THAT(batch.labels, ElementsAre(1, 4));
+  EXPECT_EQ(batch.size, 2);
+  EXPECT_TRUE(data.has_labels());
+  EXPECT_FALSE(data.is_ragged());
+}
+
+TEST(ModelData, ShorterSamplesAreFilledUp) {
+  const auto batch_of = [](std::vector<int64_t> shape) {
+    const ModelData data({spec("ids", std::move(shape), at::kLong)},
+                         {{"ids", std::make_shared<Staircase>(), {}, 9.}});
+    return std::pair(data.batch({1, 2}).inputs[0], data.is_ragged());
+  };
+  const auto [open, is_ragged] = batch_of({-1, -1});
+  EXPECT_TRUE(open.equal(at::tensor({2, 2, 9, 3, 3, 3}, at::kLong).reshape({2, 3})));
+  EXPECT_TRUE(is_ragged);
+  const auto [fixed, is_open] = batch_of({-1, 4});  // as long as the model wants them
+  EXPECT_TRUE(fixed.equal(at::tensor({2, 2, 9, 9, 3, 3, 3, 9}, at::kLong).reshape({2, 4})));
+  EXPECT_FALSE(is_open);
+  const ModelData alike({spec("ids", {-1, -1}, at::kLong)}, {{"ids", std::make_shared<Staircase>()}});
+  EXPECT_THAT([&] { alike.batch({0, 1}); },
+              ThrowsMessage<Error>(HasSubstr("sample '1' has shape [2], and others have [1]")));
+}
+
+/// Open sizes are those of other inputs with the same name for them.
+TEST(ModelData, FixedInputsHaveTheSizesOfOthers) {
+  const std::vector<std::string> names = {"batch", "sequence"};
+  const ModelData data({spec("x", {-1, -1}, at::kFloat, names),
+                        spec("mask", {-1, -1}, at::kBool, names), spec("bias", {-1, 3}, at::kFloat)},
+                       {{"x", rows(4)}},
+                       {{"mask", at::scalar_tensor(1)}, {"bias", at::ones({1, 3})}});
+  const ModelData::Batch batch = data.batch({0, 1, 2});
+  EXPECT_TRUE(batch.inputs[1].equal(at::ones({3, 2}, at::kBool)));
+  EXPECT_TRUE(batch.inputs[2].equal(at::ones({3, 3})));
+  const ModelData unknown({spec("x", {-1, 2}, at::kFloat), spec("mask", {-1, -1}, at::kFloat)},
+                          {{"x", rows(4)}}, {{"mask", at::scalar_tensor(1)}});
+  EXPECT_THAT([&] { unknown.batch({0}); },
+              ThrowsMessage<Error>(HasSubstr("the size of axis 1 of the input 'mask' is open")));
+}
+
+TEST(ModelData, TypesThatWouldLoseNumbersAreErrors) {
+  const ModelData data({spec("x", {-1}, at::kLong)},
+                       {{"x", std::shared_ptr<const io::Dataset>(io::dataset_of(
+                                  at::tensor({0.5f, 1.f}), {}, "x"))}});
+  EXPECT_THAT([&] { data.batch({0}); }, ThrowsMessage<Error>(HasSubstr("have fractions")));
+  EXPECT_EQ(data.batch({1}).inputs[0].item<int64_t>(), 1);
+}
+
+/// A model may have values for inputs that nobody gives, if they are the last.
+TEST(ModelData, InputsWithDefaultsMayBeLeftOut) {
+  InputSpec with_default = spec("scale", {}, at::kFloat);
+  with_default.has_default = true;
+  const ModelData data({spec("x", {-1, 2}, at::kFloat), with_default}, {{"x", rows(2)}});
+  EXPECT_EQ(data.batch({0}).inputs.size(), 1u);
+}
+
+TEST(ModelData, SourcesFitTheInputs) {
+  const std::vector<InputSpec> inputs = {spec("a", {-1, 2}, at::kFloat),
+                                         spec("b", {-1, 2}, at::kFloat)};
+  const auto error_of = [&](std::vector<InputFeed> feeds,
+                            std::vector<FixedInput> fixed) -> std::string {
+    try {
+      ModelData(inputs, std::move(feeds), std::move(fixed));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(error_of({{"a", rows(2)}}, {}), "the input 'b' is missing");
+  EXPECT_EQ(error_of({{"a", rows(2)}, {"b", rows(3)}}, {}),
+            "there are 2 samples for 'a' and 3 for 'b'");
+  EXPECT_EQ(error_of({{"a", rows(2)}, {"b", rows(2)}}, {{"b", at::ones({1})}}),
+            "the input 'b' is given twice");
+  EXPECT_THAT(error_of({{"a", rows(2)}}, {{"bb", at::ones({1})}}),
+              HasSubstr("there is no input 'bb'; did you mean 'b'"));
+  EXPECT_EQ(error_of({}, {{"a", at::ones({1})}, {"b", at::ones({1})}}), "no input has samples");
+}
+
+}  // namespace
+}  // namespace sparsebit::data::model_data_test
