@@ -43,7 +43,7 @@ class OriginalAsOnnx {
     for (size_t i = 0; i < example.inputs.size(); ++i) {
       auto& axes = options.dynamic_axes[inputs[i]->target()];
       if (fixed == 0 && example.inputs[i].dim() > 0) axes[0] = "batch";
-      if (data.is_ragged() && example.inputs[i].dim() > 1) axes[1] = "sequence";
+      if (data.is_ragged() && example.inputs[i].dim() == 2) axes[1] = "sequence";
     }
     file_.emplace(".onnx");
     exports::export_onnx(*loaded.module, file_->path(), options);

@@ -25,8 +25,9 @@ struct CertifyOptions {
 
 PreparedData data_for(const CertifyOptions& options, const io::Preprocess& preprocess) {
   const LoadedModel file = load_model(options.file, {});
-  PreparedData data(options.data, input_specs(file), options.file,
-                    options.certification.common.seed, preprocess);
+  const std::string& beside = options.original.empty() ? options.file : options.original;
+  PreparedData data(options.data, input_specs(file), beside, options.certification.common.seed,
+                    preprocess);
   check_fits(*file.module, data.batch(0, 1).inputs, options.file);
   return data;
 }

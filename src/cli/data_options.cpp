@@ -45,7 +45,8 @@ void add_data_options(CLI::App& command, DataOptions& options) {
       .add_option("--input", options.fixed,
                   "NAME=ones, NAME=zeros, NAME=NUMBER or NAME=FILE.npy: an input that is the same "
                   "for every sample")
-      ->check(not_empty);
+      ->check(not_empty)
+      ->allow_extra_args(false);
   command.add_option("--samples", options.samples, "How many samples, chosen by --seed; all if 0")
       ->check(whole_number_from(0, 1'000'000'000))
       ->capture_default_str();
@@ -87,7 +88,7 @@ data::DataRequest request_of(const DataOptions& options, const std::string& sour
   if (options.tokenizer.empty()) request.tokenizer = tokenizer_beside(source);
   for (const std::string& text : options.fixed) {
     const size_t equals = text.find('=');
-    if (equals == std::string::npos)
+    if (equals == std::string::npos || equals == 0)
       throw UsageError("--input " + text + ": expected NAME=ones, NAME=0.5 or NAME=FILE.npy");
     request.fixed.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
@@ -121,7 +122,7 @@ int64_t PreparedData::step(int64_t fixed) const {
   SPARSEBIT_CHECK(size() % fixed == 0, InvalidArgument, "the model takes ", fixed,
                   " samples at once, which does not divide ", size(), "; --samples ",
                   size() / fixed * fixed, " does");
-  return fixed * std::max<int64_t>(1, batch_size_ / fixed);
+  return is_ragged() ? fixed : fixed * std::max<int64_t>(1, batch_size_ / fixed);
 }
 
 int64_t PreparedData::at_most(int64_t count, int64_t fixed) const {

@@ -41,14 +41,13 @@ at::Tensor filled_up(const at::Tensor& sample, const std::vector<int64_t>& sizes
   return at::constant_pad_nd(sample, more, value);
 }
 
-/// To the type that the model takes, if no number changes by it.
+/// To the type that the model takes. Floats may be rounded to other floats; whole numbers stay.
 at::Tensor converted(const at::Tensor& batch, const InputSpec& spec) {
   if (!spec.info || spec.info->dtype == batch.scalar_type()) return batch;
   const at::Tensor result = batch.to(spec.info->dtype);
-  const bool rounds = batch.is_floating_point() && !result.is_floating_point();
-  SPARSEBIT_CHECK(!rounds || result.to(batch.scalar_type()).equal(batch), InvalidArgument,
-                  "the input '", spec.name, "' takes ", c10::toString(spec.info->dtype),
-                  ", and the samples have fractions");
+  const bool loses = !result.is_floating_point() && !result.to(batch.scalar_type()).equal(batch);
+  SPARSEBIT_CHECK(!loses, InvalidArgument, "the input '", spec.name, "' takes ",
+                  c10::toString(spec.info->dtype), ", which cannot hold its numbers");
   return result;
 }
 
@@ -64,30 +63,40 @@ void learn_symbols(const InputSpec& spec, const at::Tensor& batch, Symbols& symb
 }
 
 /// A tensor of the model's sizes that holds one number.
+/// @param batch  how many samples the model takes at once; -1: any number.
 at::Tensor filled_with(const at::Tensor& number, const InputSpec& spec, const Symbols& symbols,
-                       int64_t count) {
+                       int64_t batch, int64_t count) {
   SPARSEBIT_CHECK(spec.info, InvalidArgument, "the model does not say which shape the input '",
                   spec.name, "' has; give it as a file, FILE.npy");
   std::vector<int64_t> shape = spec.info->shape;
   for (size_t axis = 0; axis < shape.size(); ++axis) {
+    if (axis == 0 && shape[axis] == batch) shape[axis] = count;
     if (shape[axis] >= 0) continue;
     const bool has_symbol = axis < spec.info->symbols.size();
     const auto known = has_symbol ? symbols.find(spec.info->symbols[axis]) : symbols.end();
-    SPARSEBIT_CHECK(axis == 0 || known != symbols.end(), InvalidArgument,
-                    "the size of axis ", axis, " of the input '", spec.name,
+    SPARSEBIT_CHECK(axis == 0 || known != symbols.end(), InvalidArgument, "the size of axis ", axis,
+                    " of the input '", spec.name,
                     "' is open, and no other input tells it; give the input as a file, FILE.npy");
     shape[axis] = known != symbols.end() ? known->second : count;
   }
-  return at::full(shape, number.item(), spec.info->dtype);
+  return converted(at::full(shape, number.item(), at::kDouble), spec);
 }
 
-/// Given for one sample, it is the same for all of a batch.
-at::Tensor repeated(const at::Tensor& value, const InputSpec& spec, int64_t count) {
-  const bool is_open = spec.info && !spec.info->shape.empty() && spec.info->shape.front() < 0;
-  if (!is_open || value.dim() == 0 || value.size(0) != 1 || count == 1) return value;
-  std::vector<int64_t> sizes = value.sizes().vec();
-  sizes.front() = count;
-  return value.expand(sizes).contiguous();
+/// Given for one sample, or for as many as the model takes at once, it is the same for all.
+at::Tensor repeated(const at::Tensor& value, const InputSpec& spec, int64_t batch, int64_t count) {
+  const at::Tensor given = converted(value, spec);
+  const bool has_batch =
+      spec.info && !spec.info->shape.empty() && spec.info->shape.front() == batch;
+  const int64_t rows = given.size(0);
+  if (!has_batch || count % rows != 0 || (rows != 1 && rows != batch)) return given;
+  std::vector<int64_t> times(static_cast<size_t>(given.dim()), 1);
+  times.front() = count / rows;
+  return given.repeat(times);
+}
+
+/// The size of the first axis that an input says; -1: open or not said.
+int64_t batch_of(const InputSpec& spec) {
+  return spec.info && !spec.info->shape.empty() ? spec.info->shape.front() : -1;
 }
 
 }  // namespace
@@ -119,7 +128,8 @@ ModelData::ModelData(std::vector<InputSpec> inputs, std::vector<InputFeed> feeds
     SPARSEBIT_CHECK(sources.contains(input.name) || input.has_default, InvalidArgument,
                     "the input '", input.name, "' is missing");
   }
-  SPARSEBIT_CHECK(!feeds_.empty(), InvalidArgument, "no input has samples");
+  SPARSEBIT_CHECK(!feeds_.empty() && feeds_.front().samples->size() > 0, InvalidArgument,
+                  "no input has samples");
   for (const InputFeed& feed : feeds_) {
     SPARSEBIT_CHECK(feed.samples->size() == size(), InvalidArgument, "there are ", size(),
                     " samples for '", feeds_.front().input, "' and ", feed.samples->size(),
@@ -151,13 +161,17 @@ at::Tensor ModelData::fed(const InputFeed& feed, const InputSpec& spec,
     with_context([&] { sample.data = feed.preprocess.apply(sample.data); },
                  [&] { return "at sample '" + sample.name + "'"; });
   });
+  for (const io::Sample& sample : samples) {
+    const at::Tensor& first = samples.front().data;
+    const bool fits =
+        feed.padding ? sample.data.dim() == first.dim() : sample.data.sizes() == first.sizes();
+    SPARSEBIT_CHECK(fits, InvalidArgument, "sample '", sample.name, "' has shape ",
+                    sample.data.sizes(), ", and others have ", first.sizes(),
+                    "; --preprocess can resize and crop");
+  }
   const std::vector<int64_t> sizes = common_sizes(samples, spec);
   std::vector<at::Tensor> tensors;
   for (const io::Sample& sample : samples) {
-    const at::Tensor& first = samples.front().data;
-    SPARSEBIT_CHECK(feed.padding || sample.data.sizes() == first.sizes(), InvalidArgument,
-                    "sample '", sample.name, "' has shape ", sample.data.sizes(),
-                    ", and others have ", first.sizes(), "; --preprocess can resize and crop");
     tensors.push_back(feed.padding ? filled_up(sample.data, sizes, *feed.padding) : sample.data);
     if (!labels) continue;
     SPARSEBIT_CHECK(sample.label, InvalidArgument, "sample '", sample.name, "' has no label");
@@ -168,22 +182,24 @@ at::Tensor ModelData::fed(const InputFeed& feed, const InputSpec& spec,
 
 ModelData::Batch ModelData::batch(const std::vector<int64_t>& indices) const {
   Batch result{.inputs = std::vector<at::Tensor>(inputs_.size()), .size = std::ssize(indices)};
+  SPARSEBIT_CHECK(!indices.empty(), InvalidArgument, "a batch of no samples");
   Symbols symbols;
+  int64_t at_once = -1;
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const InputFeed* feed = feed_of(inputs_[i].name);
     if (!feed) continue;
-    result.inputs[i] =
-        fed(*feed, inputs_[i], indices, feed == labels_ ? &result.labels : nullptr);
+    at_once = std::max(at_once, batch_of(inputs_[i]));
+    result.inputs[i] = fed(*feed, inputs_[i], indices, feed == labels_ ? &result.labels : nullptr);
     learn_symbols(inputs_[i], result.inputs[i], symbols);
   }
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    const auto fixed =
-        std::find_if(fixed_.begin(), fixed_.end(),
-                     [&](const FixedInput& input) { return input.input == inputs_[i].name; });
+    const auto fixed = std::find_if(fixed_.begin(), fixed_.end(), [&](const FixedInput& input) {
+      return input.input == inputs_[i].name;
+    });
     if (fixed == fixed_.end()) continue;
     result.inputs[i] = fixed->value.dim() == 0
-                           ? filled_with(fixed->value, inputs_[i], symbols, result.size)
-                           : repeated(fixed->value, inputs_[i], result.size);
+                           ? filled_with(fixed->value, inputs_[i], symbols, at_once, result.size)
+                           : repeated(fixed->value, inputs_[i], at_once, result.size);
   }
   while (!result.inputs.back().defined()) result.inputs.pop_back();  // defaults
   for (size_t i = 0; i < result.inputs.size(); ++i) {

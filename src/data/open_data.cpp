@@ -12,7 +12,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
+#include <limits>
 
 namespace sparsebit::data {
 namespace {
@@ -58,9 +58,7 @@ class DataOpener {
       open_texts(request_.path, request_.tokenizer);
     } else if (fs::is_directory(request_.path) && has_part_for_input(request_.path)) {
       open_folder();
-    } else if (request_.path.extension() == ".npz" && open_inputs()>1) {
-      open_archive();
-    } else {
+    } else if (request_.path.extension() != ".npz" || !open_archive()) {
       open_only_input();
     }
     return ModelData(inputs_, std::move(feeds_), std::move(fixed_), std::move(notes_));
@@ -82,11 +80,24 @@ class DataOpener {
     return specs;
   }
 
-  int64_t open_inputs() const { return std::ssize(missing()); }
+  bool is_input(const std::string& name) const {
+    return std::any_of(inputs_.begin(), inputs_.end(),
+                       [&](const InputSpec& input) { return input.name == name; });
+  }
+
+  /// Files of labels are for folders of images.
+  void refuse_labels() const {
+    SPARSEBIT_CHECK(request_.labels.empty(), InvalidArgument, request_.labels.string(),
+                    ": labels by file name are for folders of images, not for ",
+                    request_.path.string());
+  }
 
   void add_fixed(const std::string& input, const std::string& text, const fs::path& beside) {
-    with_context([&] { fixed_.push_back({input, fixed_value(text, beside)}); },
-                 [&] { return "for the input '" + input + "'"; });
+    with_context(
+        [&] {
+          fixed_.push_back({input, fixed_value(text, beside)});
+        },
+        [&] { return "for the input '" + input + "'"; });
   }
 
   void add_feed(const std::string& input, std::shared_ptr<const io::Dataset> samples,
@@ -98,7 +109,9 @@ class DataOpener {
   // --- kinds of sources --------------------------------------------------------------------------
 
   void open_only_input() {
-    const std::vector<const InputSpec*> open = missing();
+    std::vector<const InputSpec*> open = missing();
+    if (open.size() > 1)
+      std::erase_if(open, [](const InputSpec* input) { return input->has_default; });
     std::string names;
     for (const InputSpec* input : open) names += (names.empty() ? "" : ", ") + input->name;
     SPARSEBIT_CHECK(open.size() == 1, InvalidArgument, request_.path.string(),
@@ -109,22 +122,30 @@ class DataOpener {
              request_.preprocess);
   }
 
-  void open_archive() {
+  /// Nothing is done, and false returned, when no array is called like an input.
+  bool open_archive() {
     const NamedTensors arrays = io::load_npz(request_.path);
-    const at::Tensor* labels = arrays.find("labels");
-    if (!labels) labels = arrays.find("y");
+    const std::vector<const InputSpec*> open = missing();
+    const bool by_name = std::any_of(open.begin(), open.end(), [&](const InputSpec* input) {
+      return arrays.contains(input->name);
+    });
+    if (!by_name) return false;
+    refuse_labels();
+    const at::Tensor* labels = is_input("labels") ? nullptr : arrays.find("labels");
+    if (!labels && !is_input("y")) labels = arrays.find("y");
     std::vector<std::string> names;
     for (const auto& entry : arrays) names.push_back(entry.key());
-    for (const InputSpec* input : missing()) {
+    for (const InputSpec* input : open) {
       const at::Tensor* samples = arrays.find(input->name);
       if (!samples && input->has_default) continue;
-      SPARSEBIT_CHECK(samples, InvalidArgument, request_.path.string(),
-                      ": there is no array '", input->name, "' in it", did_you_mean(input->name, names));
+      SPARSEBIT_CHECK(samples, InvalidArgument, request_.path.string(), ": there is no array '",
+                      input->name, "' in it", did_you_mean(input->name, names));
       add_feed(input->name,
                io::dataset_of(*samples, labels && feeds_.empty() ? *labels : at::Tensor(),
                               "the array '" + input->name + "'"),
                request_.preprocess);
     }
+    return true;
   }
 
   bool has_part_for_input(const fs::path& folder) const {
@@ -148,8 +169,10 @@ class DataOpener {
   }
 
   void open_texts(const fs::path& file, const fs::path& tokenizer_file) {
-    SPARSEBIT_CHECK(!tokenizer_file.empty(), InvalidArgument, file.string(),
-                    ": texts need a tokenizer; give --tokenizer with a tokenizer.json or vocab.txt");
+    SPARSEBIT_CHECK(
+        !tokenizer_file.empty(), InvalidArgument, file.string(),
+        ": texts need a tokenizer; give --tokenizer with a tokenizer.json or vocab.txt");
+    refuse_labels();
     const auto tokenizer = text::load_tokenizer(tokenizer_file);
     const auto samples =
         std::make_shared<const TextSamples>(read_texts(file, *tokenizer, most_tokens()));
@@ -164,24 +187,27 @@ class DataOpener {
                       "token_type_ids, position_ids); give it with --input ",
                       input->name, "=ones, or in a manifest");
       add_feed(input->name, token_dataset(samples, *role), {});
-      feeds_.back().padding = *role == TokenRole::Ids ? static_cast<double>(tokenizer->pad_id()) : 0;
+      feeds_.back().padding =
+          *role == TokenRole::Ids ? static_cast<double>(tokenizer->pad_id()) : 0;
     }
   }
 
   /// What the model's inputs of tokens take at most.
   int64_t most_tokens() const {
-    int64_t most = request_.max_length;
+    int64_t most = std::numeric_limits<int64_t>::max();
     for (const InputSpec& input : inputs_) {
       const bool is_fixed = token_role(input.name) && input.info && input.info->shape.size() == 2 &&
                             input.info->shape[1] >= 0;
-      if (is_fixed) most = input.info->shape[1];
+      if (is_fixed) most = std::min(most, input.info->shape[1]);
     }
-    return most;
+    return most == std::numeric_limits<int64_t>::max() ? request_.max_length : most;
   }
 
-  // --- manifests -----------------------------------------------------------------------------------
+  // --- manifests
+  // -----------------------------------------------------------------------------------
 
-  /// inputs: {NAME: {data: PATH, preprocess: PRESET or map} or {value: ones}}, text, tokenizer, labels
+  /// inputs: {NAME: {data: PATH, preprocess: PRESET or map} or {value: ones}}, text, tokenizer,
+  /// labels
   void open_manifest() {
     const Yaml manifest = read_yaml(request_.path);
     const fs::path folder = request_.path.parent_path();
@@ -210,7 +236,7 @@ class DataOpener {
     add_feed(input,
              io::open_dataset(folder / source.get("data").to_text(),
                               feeds_.empty() ? labels : fs::path()),
-             !preprocess           ? request_.preprocess
+             !preprocess            ? request_.preprocess
              : preprocess->is_map() ? io::read_preprocess(*preprocess)
                                     : io::preprocess_preset(preprocess->to_text()));
   }

@@ -2,6 +2,7 @@
 
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/error_context.h"
 
 #include <ATen/ATen.h>
 #include <nlohmann/json.hpp>
@@ -77,8 +78,11 @@ Line read_json_line(const std::string& text, const std::string& where) {
                   ": there is no text; expected the key text, sentence, sentence1, question or "
                   "premise");
   Line line{*first, text_at(json, {"text_pair", "sentence2", "context", "hypothesis"})};
-  if (json.contains("label") && json.at("label").is_number_integer())
+  if (json.contains("label")) {
+    SPARSEBIT_CHECK(json.at("label").is_number_integer(), InvalidArgument, where,
+                    ": the label is no class number but ", json.at("label").dump());
     line.label = json.at("label").get<int64_t>();
+  }
   return line;
 }
 
@@ -104,7 +108,8 @@ TextSamples read_texts(const std::filesystem::path& file, const text::Tokenizer&
                        int64_t length) {
   const bool is_json = file.extension() == ".jsonl" || file.extension() == ".json";
   std::istringstream stream(read_file(file));
-  TextSamples samples{.encodings = {}, .labels = {}, .description = "texts, " + file.filename().string()};
+  TextSamples samples{
+      .encodings = {}, .labels = {}, .description = "texts, " + file.filename().string()};
   int64_t number = 0;
   for (std::string text; std::getline(stream, text);) {
     ++number;
@@ -112,7 +117,14 @@ TextSamples read_texts(const std::filesystem::path& file, const text::Tokenizer&
     if (text.find_first_not_of(" \t") == std::string::npos) continue;
     const std::string where = file.string() + ":" + std::to_string(number);
     const Line line = is_json ? read_json_line(text, where) : Line{text};
-    samples.encodings.push_back(tokenizer.encode(line.text, line.pair, length));
+    with_context(
+        [&] { samples.encodings.push_back(tokenizer.encode(line.text, line.pair, length)); },
+        [&] { return "at " + where; });
+    SPARSEBIT_CHECK(!samples.encodings.back().ids.empty(), InvalidArgument, where,
+                    ": the text has no tokens");
+    SPARSEBIT_CHECK(
+        samples.labels.empty() || line.label.has_value() == samples.labels[0].has_value(),
+        InvalidArgument, where, ": some texts have a label and others do not");
     samples.labels.push_back(line.label);
     samples.truncated += samples.encodings.back().truncated ? 1 : 0;
   }

@@ -68,16 +68,18 @@ std::vector<AddedTokens::Part> AddedTokens::split(const std::string& text) const
   return parts;
 }
 
-AddedTokens read_added_tokens(const nlohmann::json& json, bool normalized) {
+AddedTokens read_added_tokens(const nlohmann::json& json, const Normalizer* normalizer) {
   std::map<std::string, AddedTokens::Token> tokens;
   if (json.is_null()) return AddedTokens();
   for (const nlohmann::json& entry : json) {
-    if (flag_or(entry, "normalized", true) != normalized) continue;
-    const nlohmann::json& id = field(entry, "id");
-    SPARSEBIT_CHECK(id.is_number_integer(), InvalidArgument, "an added token has no id");
-    tokens.emplace(text_of(entry, "content"),
-                   AddedTokens::Token{id.get<int64_t>(), flag_or(entry, "lstrip", false),
-                                      flag_or(entry, "rstrip", false)});
+    const std::string content = text_of(entry, "content");
+    SPARSEBIT_CHECK(!flag_or(entry, "single_word", false), Unsupported, "the added token '",
+                    content, "' is for single words only, which is not understood");
+    if (flag_or(entry, "normalized", true) != (normalizer != nullptr)) continue;
+    tokens.emplace(
+        normalizer ? (*normalizer)(content) : content,
+        AddedTokens::Token{token_id(field(entry, "id"), content), flag_or(entry, "lstrip", false),
+                           flag_or(entry, "rstrip", false)});
   }
   return AddedTokens(std::move(tokens));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "text/normalizers.h"
 #include "text/regex.h"
 
 #include <nlohmann/json_fwd.hpp>
@@ -39,7 +40,7 @@ class AddedTokens {
 };
 
 /// From the `added_tokens` of a tokenizer.json: those that are looked for in normalized texts, or
-/// the others.
-AddedTokens read_added_tokens(const nlohmann::json& json, bool normalized);
+/// without a normalizer the others.
+AddedTokens read_added_tokens(const nlohmann::json& json, const Normalizer* normalizer);
 
 }  // namespace sparsebit::text

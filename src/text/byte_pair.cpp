@@ -76,6 +76,8 @@ class BytePair : public SubwordModel {
       return true;
     }
     if (options_.byte_fallback && add_bytes(*this, letter, ids)) return true;
+    SPARSEBIT_CHECK(unknown_ || !options_.unknown, InvalidArgument, "the vocabulary has neither '",
+                    letter, "' nor '", *options_.unknown, "'");
     if (unknown_ && !(options_.fuse_unknown && after_unknown)) ids.push_back(*unknown_);
     return false;
   }

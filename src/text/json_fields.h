@@ -26,14 +26,30 @@ inline std::string text_of(const nlohmann::json& json, const char* key) {
   return value.get<std::string>();
 }
 
+inline bool is_told(const nlohmann::json& json, const char* key) {
+  return json.is_object() && json.contains(key) && !json.at(key).is_null();
+}
+
 /// What null or a missing key stand for is `otherwise`.
 inline bool flag_or(const nlohmann::json& json, const char* key, bool otherwise) {
-  return json.contains(key) && json.at(key).is_boolean() ? json.at(key).get<bool>() : otherwise;
+  if (!is_told(json, key)) return otherwise;
+  SPARSEBIT_CHECK(json.at(key).is_boolean(), InvalidArgument, "'", key,
+                  "' is neither true nor false");
+  return json.at(key).get<bool>();
+}
+
+/// Of a token. Throws InvalidArgument for what is none.
+inline int64_t token_id(const nlohmann::json& json, const std::string& token) {
+  constexpr int64_t kMost = (int64_t{1} << 32) - 1;
+  const bool is_id = json.is_number_integer() && json.get<int64_t>() >= 0 &&
+                     json.get<int64_t>() <= kMost &&
+                     (!json.is_number_unsigned() || json.get<uint64_t>() <= kMost);
+  SPARSEBIT_CHECK(is_id, InvalidArgument, "the id of '", token, "' is no whole number from 0 on");
+  return json.get<int64_t>();
 }
 
 inline std::string text_or(const nlohmann::json& json, const char* key, std::string otherwise) {
-  return json.contains(key) && json.at(key).is_string() ? json.at(key).get<std::string>()
-                                                        : otherwise;
+  return is_told(json, key) ? text_of(json, key) : std::move(otherwise);
 }
 
 /// {"String": " "} or {"Regex": "\\s+"}

@@ -64,7 +64,8 @@ std::string BertNormalizer::operator()(const std::string& text) const {
     const bool apart = handle_chinese_chars && is_chinese(c);
     cleaned += clean_text && is_space(c) ? " " : apart ? " " + utf8(c) + " " : utf8(c);
   }
-  if (strip_accents) cleaned = without_marks(normalized(cleaned, NormalForm::Nfd));
+  if (strip_accents)
+    cleaned = without_marks(normalized(cleaned, NormalForm::Nfd), Marks::NonSpacing);
   return lowercase ? lower_case(cleaned) : cleaned;
 }
 
@@ -82,7 +83,9 @@ Normalizer read_normalizer(const nlohmann::json& json) {
       {"Lowercase",
        [](const auto&) { return [](const std::string& text) { return lower_case(text); }; }},
       {"StripAccents",
-       [](const auto&) { return [](const std::string& text) { return without_marks(text); }; }},
+       [](const auto&) {
+         return [](const std::string& text) { return without_marks(text, Marks::All); };
+       }},
       {"Strip",
        [](const nlohmann::json& json) {
          return [left = flag_or(json, "strip_left", true),

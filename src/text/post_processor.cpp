@@ -34,12 +34,13 @@ std::vector<Item> read_template(const nlohmann::json& json, const nlohmann::json
   for (const nlohmann::json& entry : json) {
     const bool is_text = entry.contains("Sequence");
     const nlohmann::json& content = field(entry, is_text ? "Sequence" : "SpecialToken");
-    Item item{.kind = Kind::Special, .type_id = field(content, "type_id").get<int64_t>()};
+    Item item{.kind = Kind::Special, .type_id = token_id(field(content, "type_id"), "type_id")};
     const std::string id = text_of(content, "id");
     if (is_text) {
       item.kind = id == "A" ? Kind::First : Kind::Second;
     } else {
-      item.ids = field(field(special, id.c_str()), "ids").get<std::vector<int64_t>>();
+      for (const nlohmann::json& one : field(field(special, id.c_str()), "ids"))
+        item.ids.push_back(token_id(one, id));
     }
     items.push_back(std::move(item));
   }
@@ -49,9 +50,9 @@ std::vector<Item> read_template(const nlohmann::json& json, const nlohmann::json
 /// ["[SEP]", 102]
 int64_t id_in(const nlohmann::json& json, const char* key) {
   const nlohmann::json& pair = field(json, key);
-  SPARSEBIT_CHECK(pair.is_array() && pair.size() == 2 && pair[1].is_number_integer(),
-                  InvalidArgument, "'", key, "' is no token with its id");
-  return pair[1].get<int64_t>();
+  SPARSEBIT_CHECK(pair.is_array() && pair.size() == 2, InvalidArgument, "'", key,
+                  "' is no token with its id");
+  return token_id(pair[1], key);
 }
 
 Item special(int64_t id, int64_t type_id = 0) { return {Kind::Special, type_id, {id}}; }

@@ -33,8 +33,9 @@ std::vector<Piece> join(const Parts& parts, Behavior behavior, bool starts_text)
   bool previous = false, open = false;  // whether the last one separates; the next joins it
   for (const auto& [text, separates] : parts) {
     const bool joins =
-        !texts.empty() && ((behavior == Behavior::MergedWithPrevious && separates && !previous) ||
-                           open || (behavior == Behavior::Contiguous && separates == previous));
+        !texts.empty() &&
+        ((behavior == Behavior::MergedWithPrevious && separates && !previous) ||
+         (open && !separates) || (behavior == Behavior::Contiguous && separates == previous));
     if (separates && behavior == Behavior::Removed) {
       previous = true;
       if (texts.empty()) starts_text = false;

@@ -25,9 +25,7 @@ Vocabulary read_vocabulary(const nlohmann::json& json) {
   SPARSEBIT_CHECK(entries.is_object(), InvalidArgument, "'vocab' is no map from tokens to ids");
   Vocabulary vocabulary;
   for (const auto& [token, id] : entries.items()) {
-    SPARSEBIT_CHECK(id.is_number_integer(), InvalidArgument, "the id of '", token,
-                    "' is no whole number");
-    vocabulary.emplace(token, id.get<int64_t>());
+    vocabulary.emplace(token, token_id(id, token));
   }
   return vocabulary;
 }
@@ -53,8 +51,7 @@ SubwordModelPtr read_word_piece(const nlohmann::json& json) {
 
 SubwordModelPtr read_byte_pair(const nlohmann::json& json) {
   BytePairOptions options;
-  if (json.contains("unk_token") && json["unk_token"].is_string())
-    options.unknown = json["unk_token"].get<std::string>();
+  if (is_told(json, "unk_token")) options.unknown = text_of(json, "unk_token");
   options.prefix = text_or(json, "continuing_subword_prefix", "");
   options.suffix = text_or(json, "end_of_word_suffix", "");
   options.fuse_unknown = flag_or(json, "fuse_unk", false);
@@ -74,8 +71,7 @@ SubwordModelPtr read_unigram(const nlohmann::json& json) {
     tokens.emplace_back(entry[0].get<std::string>(), entry[1].get<double>());
   }
   UnigramOptions options{.byte_fallback = flag_or(json, "byte_fallback", false)};
-  if (json.contains("unk_id") && json["unk_id"].is_number_integer())
-    options.unknown = json["unk_id"].get<int64_t>();
+  if (is_told(json, "unk_id")) options.unknown = token_id(json["unk_id"], "unk_id");
   return make_unigram(tokens, options);
 }
 

@@ -98,23 +98,37 @@ int64_t usual_pad_id(const Steps& steps) {
   return 0;
 }
 
-nlohmann::json part(const nlohmann::json& json, const char* key) {
-  return json.contains(key) ? json.at(key) : nlohmann::json();
+/// Null when there is none.
+const nlohmann::json& part(const nlohmann::json& json, const char* key) {
+  static const nlohmann::json none;
+  return json.contains(key) ? json.at(key) : none;
+}
+
+/// Throws InvalidArgument for what is no JSON, or nested deeper than any tokenizer is.
+nlohmann::json parse_json(const fs::path& file) {
+  static constexpr int kMostLevels = 64;
+  const auto check_depth = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+    SPARSEBIT_CHECK(depth < kMostLevels, InvalidArgument, "it is nested deeper than ", kMostLevels,
+                    " levels");
+    return true;
+  };
+  nlohmann::json json = nlohmann::json::parse(read_file(file), check_depth, false);
+  SPARSEBIT_CHECK(json.is_object(), InvalidArgument, "this is no JSON object");
+  return json;
 }
 
 TokenizerPtr read_json(const fs::path& file) {
-  const nlohmann::json json = nlohmann::json::parse(read_file(file), nullptr, false);
-  SPARSEBIT_CHECK(json.is_object(), InvalidArgument, "this is no JSON object");
-  Steps steps{.raw = read_added_tokens(part(json, "added_tokens"), false),
-              .normalize = read_normalizer(part(json, "normalizer")),
-              .normalized = read_added_tokens(part(json, "added_tokens"), true),
+  const nlohmann::json json = parse_json(file);
+  const Normalizer normalizer = read_normalizer(part(json, "normalizer"));
+  Steps steps{.raw = read_added_tokens(part(json, "added_tokens"), nullptr),
+              .normalize = normalizer,
+              .normalized = read_added_tokens(part(json, "added_tokens"), &normalizer),
               .split = read_pre_tokenizer(part(json, "pre_tokenizer")),
               .model = read_subword_model(field(json, "model")),
               .finish = read_post_processor(part(json, "post_processor"))};
-  const nlohmann::json padding = part(json, "padding");
-  const bool says_pad =
-      padding.is_object() && padding.contains("pad_id") && padding["pad_id"].is_number_integer();
-  steps.pad_id = says_pad ? padding["pad_id"].get<int64_t>() : usual_pad_id(steps);
+  const nlohmann::json& padding = part(json, "padding");
+  steps.pad_id =
+      is_told(padding, "pad_id") ? token_id(padding.at("pad_id"), "pad_id") : usual_pad_id(steps);
   return std::make_unique<StepTokenizer>(std::move(steps));
 }
 
@@ -168,7 +182,12 @@ TokenizerPtr read_byte_pairs(const fs::path& file) {
   const fs::path merges_file = file.parent_path() / "merges.txt";
   SPARSEBIT_CHECK(fs::exists(merges_file), Io, "there is no merges.txt beside it");
   nlohmann::json model = {{"type", "BPE"}, {"merges", nlohmann::json::array()}};
-  model["vocab"] = nlohmann::json::parse(read_file(file), nullptr, false);
+  model["vocab"] = parse_json(file);
+  for (const auto& [token, id] : model["vocab"].items()) {
+    SPARSEBIT_CHECK(!token.ends_with("</w>"), Unsupported,
+                    "this is the vocabulary of CLIP; give its "
+                    "tokenizer.json");
+  }
   for (const std::string& line : lines_of(merges_file)) {
     if (!line.empty() && !line.starts_with("#version")) model["merges"].push_back(line);
   }

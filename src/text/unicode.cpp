@@ -2,7 +2,6 @@
 
 #include "sparsebit/core/error.h"
 
-#include <unicode/locid.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
@@ -72,13 +71,17 @@ std::string normalized(std::string_view text, NormalForm form) {
 }
 
 std::string lower_case(std::string_view text) {
-  return utf8(utf16(text).toLower(icu::Locale::getRoot()));
+  std::string result;
+  for (const CodePoint c : code_points(text))  // letters that become two: only this one
+    result += c == 0x130 ? "i\u0307" : utf8(u_tolower(c));
+  return result;
 }
 
-std::string without_marks(std::string_view text) {
+std::string without_marks(std::string_view text, Marks marks) {
+  const uint32_t dropped = marks == Marks::All ? U_GC_M_MASK : U_GC_MN_MASK;
   std::string kept;
   for (const CodePoint c : code_points(text)) {
-    if (u_charType(c) != U_NON_SPACING_MARK) kept += utf8(c);
+    if ((U_GET_GC_MASK(c) & dropped) == 0) kept += utf8(c);
   }
   return kept;
 }
@@ -87,7 +90,7 @@ bool is_space(CodePoint c) { return u_isUWhiteSpace(c); }
 
 bool is_control(CodePoint c) {
   if (c == '\t' || c == '\n' || c == '\r') return false;
-  return (U_GET_GC_MASK(c) & U_GC_C_MASK) != 0;
+  return (U_GET_GC_MASK(c) & (U_GC_C_MASK & ~U_GC_CN_MASK)) != 0;
 }
 
 bool is_punctuation(CodePoint c) {

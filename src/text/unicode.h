@@ -18,12 +18,15 @@ std::vector<std::string> characters(std::string_view text);
 
 enum class NormalForm { Nfc, Nfd, Nfkc, Nfkd };
 std::string normalized(std::string_view text, NormalForm form);
+/// Letter by letter, whatever is around it.
 std::string lower_case(std::string_view text);
-/// Without combining marks (of category Mn).
-std::string without_marks(std::string_view text);
+/// Combining marks: all of category M, or those that take no space (Mn).
+enum class Marks { All, NonSpacing };
+std::string without_marks(std::string_view text, Marks marks);
 
-bool is_space(CodePoint c);    ///< White_Space
-bool is_control(CodePoint c);  ///< category C, except tab, newline and carriage return
+bool is_space(CodePoint c);  ///< White_Space
+bool is_control(
+    CodePoint c);  ///< category C, except unassigned ones, tab, newline and carriage return
 /// ASCII signs, and all of category P.
 bool is_punctuation(CodePoint c);
 bool is_number(CodePoint c);  ///< category N

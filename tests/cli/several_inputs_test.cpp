@@ -65,8 +65,8 @@ TEST_F(SeveralInputs, FromTextsToACertifiedFile) {
   EXPECT_EQ(quantized.code, 0) << quantized.err;
   EXPECT_THAT(quantized.out, HasSubstr("calibrated with 4 samples for onnxruntime"));
   EXPECT_THAT(quantized.out, HasSubstr("certificate: passed (4 samples"));
-  const Result again = run({"certify", int8_, "--against", model_, "--data", texts_, "--tokenizer",
-                            tokenizer_, "-q"});
+  const Result again = run(
+      {"certify", int8_, "--against", model_, "--data", texts_, "--tokenizer", tokenizer_, "-q"});
   EXPECT_EQ(again.code, 0) << again.err;
 }
 
@@ -89,12 +89,11 @@ TEST_F(SeveralInputs, ArraysByName) {
   const Result missing = run({"quantize", model_, "--data", folder, "-o", int8_, "-q"});
   EXPECT_EQ(missing.code, 1);
   EXPECT_THAT(missing.err, HasSubstr("there is neither a file"));
-  const Result fixed =
-      run({"quantize", model_, "--data", folder, "--input", "attention_mask=ones", "--input",
-           "token_type_ids=zeros", "-o", int8_, "-q"});
+  const Result fixed = run({"quantize", "--data", folder, "-o", int8_, "-q", "--input",
+                            "attention_mask=ones", "--input", "token_type_ids=zeros", model_});
   EXPECT_EQ(fixed.code, 0) << fixed.err;
-  const Result typo = run({"quantize", model_, "--data", folder, "--input", "attention_mask", "-o",
-                           int8_, "-q"});
+  const Result typo =
+      run({"quantize", model_, "--data", folder, "--input", "attention_mask", "-o", int8_, "-q"});
   EXPECT_NE(typo.code, 0);
   EXPECT_THAT(typo.err, HasSubstr("expected NAME=ones"));
 }

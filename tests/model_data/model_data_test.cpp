@@ -59,18 +59,22 @@ TEST(ModelData, ShorterSamplesAreFilledUp) {
   const auto [fixed, is_open] = batch_of({-1, 4});  // as long as the model wants them
   EXPECT_TRUE(fixed.equal(at::tensor({2, 2, 9, 9, 3, 3, 3, 9}, at::kLong).reshape({2, 4})));
   EXPECT_FALSE(is_open);
-  const ModelData alike({spec("ids", {-1, -1}, at::kLong)}, {{"ids", std::make_shared<Staircase>()}});
-  EXPECT_THAT([&] { alike.batch({0, 1}); },
-              ThrowsMessage<Error>(HasSubstr("sample '1' has shape [2], and others have [1]")));
+  const ModelData alike({spec("ids", {-1, -1}, at::kLong)},
+                        {{"ids", std::make_shared<Staircase>()}});
+  EXPECT_THAT(
+      [&] {
+        alike.batch({0, 1});
+      },
+      ThrowsMessage<Error>(HasSubstr("sample '1' has shape [2], and others have [1]")));
 }
 
 /// Open sizes are those of other inputs with the same name for them.
 TEST(ModelData, FixedInputsHaveTheSizesOfOthers) {
   const std::vector<std::string> names = {"batch", "sequence"};
-  const ModelData data({spec("x", {-1, -1}, at::kFloat, names),
-                        spec("mask", {-1, -1}, at::kBool, names), spec("bias", {-1, 3}, at::kFloat)},
-                       {{"x", rows(4)}},
-                       {{"mask", at::scalar_tensor(1)}, {"bias", at::ones({1, 3})}});
+  const ModelData data(
+      {spec("x", {-1, -1}, at::kFloat, names), spec("mask", {-1, -1}, at::kBool, names),
+       spec("bias", {-1, 3}, at::kFloat)},
+      {{"x", rows(4)}}, {{"mask", at::scalar_tensor(1)}, {"bias", at::ones({1, 3})}});
   const ModelData::Batch batch = data.batch({0, 1, 2});
   EXPECT_TRUE(batch.inputs[1].equal(at::ones({3, 2}, at::kBool)));
   EXPECT_TRUE(batch.inputs[2].equal(at::ones({3, 3})));
@@ -80,11 +84,29 @@ TEST(ModelData, FixedInputsHaveTheSizesOfOthers) {
               ThrowsMessage<Error>(HasSubstr("the size of axis 1 of the input 'mask' is open")));
 }
 
+/// Several batches of a model that takes two samples at once.
+TEST(ModelData, FixedInputsOfFixedBatches) {
+  const ModelData data({spec("x", {2, 2}, at::kFloat), spec("mask", {2, 3}, at::kBool),
+                        spec("bias", {2, 1}, at::kFloat), spec("anchors", {5}, at::kFloat)},
+                       {{"x", rows(4)}},
+                       {{"mask", at::scalar_tensor(1)},
+                        {"bias", at::tensor({1., 2.}).reshape({2, 1})},
+                        {"anchors", at::ones({5})}});
+  const ModelData::Batch batch = data.batch({0, 1, 2, 3});
+  EXPECT_EQ(batch.inputs[1].sizes(), at::IntArrayRef({4, 3}));
+  EXPECT_TRUE(batch.inputs[2].equal(at::tensor({1.f, 2.f, 1.f, 2.f}).reshape({4, 1})));
+  EXPECT_EQ(batch.inputs[3].sizes(), at::IntArrayRef({5}));
+  const ModelData fraction({spec("x", {-1, 2}, at::kFloat), spec("n", {-1}, at::kLong)},
+                           {{"x", rows(4)}}, {{"n", at::scalar_tensor(0.5)}});
+  EXPECT_THAT([&] { fraction.batch({0}); }, ThrowsMessage<Error>(HasSubstr("cannot hold")));
+}
+
 TEST(ModelData, TypesThatWouldLoseNumbersAreErrors) {
   const ModelData data({spec("x", {-1}, at::kLong)},
-                       {{"x", std::shared_ptr<const io::Dataset>(io::dataset_of(
-                                  at::tensor({0.5f, 1.f}), {}, "x"))}});
-  EXPECT_THAT([&] { data.batch({0}); }, ThrowsMessage<Error>(HasSubstr("have fractions")));
+                       {{"x", std::shared_ptr<const io::Dataset>(
+                                  io::dataset_of(at::tensor({0.5f, 1.f}), {}, "x"))}});
+  EXPECT_THAT([&] { data.batch({0}); },
+              ThrowsMessage<Error>(HasSubstr("takes Long, which cannot hold its numbers")));
   EXPECT_EQ(data.batch({1}).inputs[0].item<int64_t>(), 1);
 }
 

@@ -79,6 +79,11 @@ TEST(OpenData, AnArchiveWithAnArrayForEachInput) {
   three.push_back(spec("sizes", {-1, 2}, at::kLong));
   EXPECT_THAT(error_of({.path = file}, three),
               HasSubstr("there is no array 'sizes' in it; did you mean 'size'"));
+  // The array is the one of the input's name, also where another input is given.
+  const ModelData one = open_data({.path = file, .fixed = {{"image", "ones"}}}, two_inputs());
+  EXPECT_TRUE(one.batch({1}).inputs.at(1).equal(sizes().narrow(0, 1, 1)));
+  EXPECT_THAT(error_of({.path = file, .labels = "l.tsv"}, two_inputs()),
+              HasSubstr("l.tsv: labels by file name are for folders of images"));
 }
 
 TEST(OpenData, AnInputThatIsTheSameForAllSamples) {

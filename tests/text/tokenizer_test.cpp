@@ -37,7 +37,7 @@ TEST_P(Fixtures, GiveTheIdsOfThePythonPackage) {
 
 INSTANTIATE_TEST_SUITE_P(All, Fixtures,
                          testing::Values("bert", "bert_cased", "roberta", "gpt", "clip", "llama",
-                                         "unigram", "words"),
+                                         "unigram", "spaces", "words"),
                          [](const auto& info) { return std::string(info.param); });
 
 /// A line for each token, and capital letters only if the vocabulary has any.
@@ -98,7 +98,13 @@ TEST(Tokenizer, ErrorsNameFileAndPart) {
   EXPECT_THAT(error_of(R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a b"]}})"),
               HasSubstr("the vocabulary has no 'b'"));
   EXPECT_THAT(error_of(R"({"model": {"type": "WordPiece", "vocab": {"a": "b"}}})"),
-              HasSubstr("the id of 'a' is no whole number"));
+              HasSubstr("the id of 'a' is no whole number from 0 on"));
+  EXPECT_THAT(error_of(R"({"model": {"type": "WordPiece", "vocab": {"[UNK]": -1}}})"),
+              HasSubstr("the id of '[UNK]' is no whole number from 0 on"));
+  EXPECT_THAT(
+      error_of(R"({"normalizer": {"type": "BertNormalizer", "lowercase": "no"}, "model": {}})"),
+      HasSubstr("'lowercase' is neither true nor false"));
+  EXPECT_THAT(error_of(std::string(100000, '[')), HasSubstr("deeper than 64 levels"));
   EXPECT_THAT([&] { load_tokenizer(dir / "none.json"); }, testing::Throws<Error>());
   EXPECT_THAT([] { load_tokenizer(kFixtures.parent_path()); },
               ThrowsMessage<Error>(HasSubstr("there is no tokenizer.json, vocab.txt")));

@@ -16,8 +16,9 @@ struct Encoding {
   bool truncated = false;
 };
 
-/// Turns texts into the numbers that a language model was trained with. The same numbers as the
-/// Python package `tokenizers` gives. Safe to use from several threads.
+/// Turns texts into the numbers that a language model was trained with: those that the Python
+/// package `tokenizers` gives, whatever `truncation` and `padding` of its file say. Safe to use
+/// from several threads.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
