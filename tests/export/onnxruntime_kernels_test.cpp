@@ -4,6 +4,7 @@
 #include "support/ort.h"
 
 #include "sparsebit/export/onnx.h"
+#include "sparsebit/fx/interpreter.h"
 #include "sparsebit/fx/tracer.h"
 #include "sparsebit/nn/functional.h"
 #include "sparsebit/nn/layers.h"
