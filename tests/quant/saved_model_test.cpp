@@ -3,6 +3,7 @@
 #include "sparsebit/core/error.h"
 #include "sparsebit/nn/functional.h"
 #include "sparsebit/nn/layers.h"
+#include "sparsebit/zoo/gpt2.h"
 #include "sparsebit/zoo/zoo.h"
 
 #include <ATen/ATen.h>
@@ -97,15 +98,18 @@ TEST(SavedModel, OlderFilesAreRead) {
             model->points().front().quantizer->config());
 }
 
+/// The embedding and the output layer of GPT-2 are one weight.
 TEST(SavedModel, TransformersWithSharedTensors) {
-  for (const char* name : {"gpt2"}) {
-    SCOPED_TRACE(name);
-    const zoo::Example example = zoo::make(name);
-    const auto model = calibrated(example, config_of("uniform", "uniform"));
-    const auto again = restore_model(save_model(*model));
-    EXPECT_TRUE(at::equal(result_of(*again, example.inputs), result_of(*model, example.inputs)));
-    EXPECT_EQ(again->module().named_parameters().size(), model->module().named_parameters().size());
-  }
+  const zoo::Example example{
+      zoo::gpt2(
+          {.vocab_size = 100, .context = 16, .embed_dim = 32, .num_layers = 2, .num_heads = 4}),
+      {at::arange(8).reshape({1, 8})}};
+  nn::reset_parameters(*example.model, 1);
+  example.model->eval();
+  const auto model = calibrated(example, config_of("uniform", "uniform"));
+  const auto again = restore_model(save_model(*model));
+  EXPECT_TRUE(at::equal(result_of(*again, example.inputs), result_of(*model, example.inputs)));
+  EXPECT_EQ(again->module().named_parameters().size(), model->module().named_parameters().size());
 }
 
 TEST(SavedModel, StatesAreKept) {
