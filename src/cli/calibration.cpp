@@ -159,15 +159,15 @@ ChosenConfig chosen_config(const CalibrationOptions& options) {
 }
 
 ModelWithData load_with_data(const CalibrationOptions& options) {
-  chosen_config(options);  // throws before anybody waits
+  quant::QConfig config = chosen_config(options).config;  // its errors come before the model's
   LoadedModel model = load_model(options.model, {.seed = options.common.seed});
   PreparedData data(options.data, input_specs(model), options.model, options.common.seed);
-  return {std::move(model), std::move(data)};
+  return {std::move(config), std::move(model), std::move(data)};
 }
 
 std::unique_ptr<quant::QuantModel> calibrated_model(const CalibrationOptions& options,
                                                     ModelWithData& given) {
-  const quant::QConfig config = chosen_config(options).config;
+  const quant::QConfig& config = given.config;
   LoadedModel loaded = std::move(given.model);
   const PreparedData& data = given.data;
   const int64_t fixed = loaded.module->fixed_batch();

@@ -38,8 +38,9 @@ ChosenConfig chosen_config(const CalibrationOptions& options);
 /// command has.
 void add_calibration_options(CLI::App& command, CalibrationOptions& options);
 
-/// A float model and samples for it.
+/// A float model, how it is to be quantized, and samples for it.
 struct ModelWithData {
+  quant::QConfig config;
   LoadedModel model;
   PreparedData data;
 };

@@ -36,7 +36,7 @@ void add_data_options(CLI::App& command, DataOptions& options) {
       ->check(not_empty);
   command
       .add_option("--tokenizer", options.tokenizer,
-                  "tokenizer.json or vocab.txt for texts; the one beside the model unless told")
+                  "tokenizer.json or vocab.txt for texts; default: the one in the model's folder")
       ->check(not_empty);
   command.add_option("--max-length", options.max_length, "Most tokens of a text")
       ->check(whole_number_from(1, 1'000'000))

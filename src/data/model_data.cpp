@@ -169,7 +169,7 @@ at::Tensor ModelData::fed(const InputFeed& feed, const InputSpec& spec,
                     sample.data.sizes(), ", and others have ", first.sizes(),
                     "; --preprocess can resize and crop");
   }
-  const std::vector<int64_t> sizes = common_sizes(samples, spec);
+  const auto sizes = feed.padding ? common_sizes(samples, spec) : std::vector<int64_t>();
   std::vector<at::Tensor> tensors;
   for (const io::Sample& sample : samples) {
     tensors.push_back(feed.padding ? filled_up(sample.data, sizes, *feed.padding) : sample.data);

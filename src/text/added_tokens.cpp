@@ -28,15 +28,6 @@ std::optional<Regex> any_of(const std::map<std::string, AddedTokens::Token>& tok
   return Regex(expression);
 }
 
-void drop_spaces(std::string& text, bool at_end) {
-  std::vector<std::string> all = characters(text);
-  const auto is_blank = [](const std::string& c) { return is_space(code_points(c).front()); };
-  while (!all.empty() && is_blank(at_end ? all.back() : all.front()))
-    all.erase(at_end ? all.end() - 1 : all.begin());
-  text.clear();
-  for (const std::string& c : all) text += c;
-}
-
 }  // namespace
 
 AddedTokens::AddedTokens(std::map<std::string, Token> tokens)
@@ -57,10 +48,10 @@ std::vector<AddedTokens::Part> AddedTokens::split(const std::string& text) const
       const Token& token = tokens_.at(piece);
       part.id = token.id;
       if (token.takes_space_before && !parts.empty() && !parts.back().id)
-        drop_spaces(parts.back().text, /*at_end=*/true);
+        parts.back().text = stripped(parts.back().text, /*left=*/false, /*right=*/true);
       takes_space = token.takes_space_after;
     } else if (std::exchange(takes_space, false)) {
-      drop_spaces(part.text, /*at_end=*/false);
+      part.text = stripped(part.text, /*left=*/true, /*right=*/false);
     }
     parts.push_back(std::move(part));
   }

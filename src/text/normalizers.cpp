@@ -12,17 +12,6 @@
 namespace sparsebit::text {
 namespace {
 
-std::string stripped(const std::string& text, bool left, bool right) {
-  const std::vector<std::string> all = characters(text);
-  const auto is_blank = [](const std::string& c) { return is_space(code_points(c).front()); };
-  size_t from = 0, to = all.size();
-  while (left && from < to && is_blank(all[from])) ++from;
-  while (right && to > from && is_blank(all[to - 1])) --to;
-  std::string kept;
-  for (size_t i = from; i < to; ++i) kept += all[i];
-  return kept;
-}
-
 Normalizer read_normalizers(const nlohmann::json& json) {
   std::vector<Normalizer> steps;
   for (const nlohmann::json& item : field(json, "normalizers"))

@@ -152,6 +152,16 @@ bool has_capitals(const Vocabulary& vocabulary) {
   });
 }
 
+/// Those of the names that the vocabulary has.
+std::map<std::string, AddedTokens::Token> special_tokens(const SubwordModel& model,
+                                                         std::initializer_list<const char*> names) {
+  std::map<std::string, AddedTokens::Token> found;
+  for (const char* name : names) {
+    if (const auto id = model.find(name)) found.emplace(name, AddedTokens::Token{*id});
+  }
+  return found;
+}
+
 /// A token in each line, as BERT has it.
 TokenizerPtr read_bert_vocabulary(const fs::path& file) {
   Vocabulary vocabulary;
@@ -160,18 +170,15 @@ TokenizerPtr read_bert_vocabulary(const fs::path& file) {
     SPARSEBIT_CHECK(vocabulary.emplace(token, id).second, InvalidArgument, "line ", id + 1,
                     ": the token '", token, "' is there twice");
   }
-  std::map<std::string, AddedTokens::Token> special;
-  for (const char* token : {"[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"}) {
-    if (const auto found = vocabulary.find(token); found != vocabulary.end())
-      special.emplace(token, AddedTokens::Token{found->second});
-  }
   const bool lowercase = !has_capitals(vocabulary);
-  Steps steps{.raw = AddedTokens(std::move(special)),
+  Steps steps{.raw = AddedTokens(),
               .normalize = BertNormalizer{.strip_accents = lowercase, .lowercase = lowercase},
               .normalized = AddedTokens(),
               .split = bert_words,
               .model = make_word_piece(std::move(vocabulary)),
               .finish = {}};
+  steps.raw =
+      AddedTokens(special_tokens(*steps.model, {"[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"}));
   steps.finish = bert_post_processor(steps.model->get("[CLS]"), steps.model->get("[SEP]"));
   steps.pad_id = usual_pad_id(steps);
   return std::make_unique<StepTokenizer>(std::move(steps));
@@ -185,8 +192,7 @@ TokenizerPtr read_byte_pairs(const fs::path& file) {
   model["vocab"] = parse_json(file);
   for (const auto& [token, id] : model["vocab"].items()) {
     SPARSEBIT_CHECK(!token.ends_with("</w>"), Unsupported,
-                    "this is the vocabulary of CLIP; give its "
-                    "tokenizer.json");
+                    "this is the vocabulary of CLIP; give its tokenizer.json");
   }
   for (const std::string& line : lines_of(merges_file)) {
     if (!line.empty() && !line.starts_with("#version")) model["merges"].push_back(line);
@@ -197,10 +203,8 @@ TokenizerPtr read_byte_pairs(const fs::path& file) {
               .split = byte_level(/*add_prefix_space=*/false),
               .model = read_subword_model(model),
               .finish = {}};
-  std::map<std::string, AddedTokens::Token> special;
-  for (const char* token : {"<s>", "</s>", "<pad>", "<unk>", "<mask>", "<|endoftext|>"}) {
-    if (const auto id = steps.model->find(token)) special.emplace(token, AddedTokens::Token{*id});
-  }
+  auto special =
+      special_tokens(*steps.model, {"<s>", "</s>", "<pad>", "<unk>", "<mask>", "<|endoftext|>"});
   if (special.contains("<s>") && special.contains("</s>"))
     steps.finish = roberta_post_processor(special.at("<s>").id, special.at("</s>").id);
   steps.raw = AddedTokens(std::move(special));
@@ -219,7 +223,9 @@ fs::path file_in(const fs::path& folder) {
 }  // namespace
 
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& file_or_folder) {
-  const fs::path file = fs::is_directory(file_or_folder) ? file_in(file_or_folder) : file_or_folder;
+  std::error_code unreadable;  // is an error where the file is read
+  const bool is_folder = fs::is_directory(file_or_folder, unreadable);
+  const fs::path file = is_folder ? file_in(file_or_folder) : file_or_folder;
   return with_context(
       [&] {
         if (file.extension() == ".txt") return read_bert_vocabulary(file);

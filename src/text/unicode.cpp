@@ -86,6 +86,16 @@ std::string without_marks(std::string_view text, Marks marks) {
   return kept;
 }
 
+std::string stripped(std::string_view text, bool left, bool right) {
+  const std::vector<CodePoint> all = code_points(text);
+  size_t from = 0, to = all.size();
+  while (left && from < to && is_space(all[from])) ++from;
+  while (right && to > from && is_space(all[to - 1])) --to;
+  std::string kept;
+  for (size_t i = from; i < to; ++i) kept += utf8(all[i]);
+  return kept;
+}
+
 bool is_space(CodePoint c) { return u_isUWhiteSpace(c); }
 
 bool is_control(CodePoint c) {

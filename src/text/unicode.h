@@ -24,6 +24,9 @@ std::string lower_case(std::string_view text);
 enum class Marks { All, NonSpacing };
 std::string without_marks(std::string_view text, Marks marks);
 
+/// Without white space at the beginning and at the end.
+std::string stripped(std::string_view text, bool left, bool right);
+
 bool is_space(CodePoint c);  ///< White_Space
 bool is_control(
     CodePoint c);  ///< category C, except unassigned ones, tab, newline and carriage return
