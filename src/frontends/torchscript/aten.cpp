@@ -2,71 +2,20 @@
 
 #include "frontends/torchscript/aten.h"
 
-#include "frontends/torchscript/interpreter.h"
-#include "sparsebit/core/error.h"
 #include "sparsebit/fx/ops/operator.h"
-
-#include <ATen/core/function_schema.h>
-#include <torch/csrc/jit/runtime/operator.h>
 
 #include <algorithm>
 #include <map>
-#include <regex>
 
 namespace sparsebit::frontends::torchscript {
 namespace {
 
 using fx::Value;
-namespace jit = torch::jit;
 
 struct BoundCall {
   std::vector<Value> args;
   fx::Kwargs kwargs;
 };
-
-/// An argument of a TorchScript call with what says whether it may be left out.
-struct Given {
-  std::string name;
-  Value value;
-  bool is_default;
-};
-
-/// TorchScript writes these as ints.
-Value named_constant(const std::string& argument, const Value& value) {
-  if (!value.is_int()) return value;
-  if (argument == "dtype") return static_cast<at::ScalarType>(value.get<int64_t>());
-  if (argument != "memory_format") return value;
-  switch (static_cast<at::MemoryFormat>(value.get<int64_t>())) {
-    case at::MemoryFormat::ChannelsLast:
-      return "torch.channels_last";
-    case at::MemoryFormat::ChannelsLast3d:
-      return "torch.channels_last_3d";
-    case at::MemoryFormat::Preserve:
-      return "torch.preserve_format";
-    default:
-      return {};  // contiguous is what the operators do by default
-  }
-}
-
-std::vector<Given> read_arguments(GraphBuilder& builder, const c10::FunctionSchema& schema,
-                                  const ScriptValues& in) {
-  std::vector<Given> given;
-  for (size_t i = 0; i < in.size() && i < schema.arguments().size(); ++i) {
-    const c10::Argument& argument = schema.arguments()[i];
-    bool is_default = false;
-    if (argument.default_value() && in[i].is_known() && !in[i].is<ObjectRef>()) {
-      const ScriptValue expected = from_ivalue(*argument.default_value());
-      is_default =
-          expected.is_value() && in[i].is_value() && expected.value().same_as(in[i].value());
-    }
-    given.push_back(
-        {argument.name(), named_constant(argument.name(), builder.argument(in[i])), is_default});
-  }
-  if (!schema.is_vararg()) return given;
-  for (size_t i = given.size(); i < in.size(); ++i)
-    given.push_back({"", builder.argument(in[i]), false});
-  return given;
-}
 
 /// Names that ATen and the vocabulary spell differently, tried in order after the name itself.
 std::vector<std::string> names_for(const std::string& aten) {
@@ -107,10 +56,10 @@ const fx::Schema& schema_of(const fx::Spelling& spelling) {
 
 /// The slots of the spelling's own arguments; nothing when one of the given has no place.
 std::optional<std::vector<std::optional<Value>>> assign(const fx::Spelling& spelling,
-                                                        const std::vector<Given>& given) {
+                                                        const std::vector<AtenArgument>& given) {
   const std::vector<fx::Parameter>& parameters = schema_of(spelling).parameters();
   std::vector<std::optional<Value>> slots(parameters.size());
-  for (const Given& argument : given) {
+  for (const AtenArgument& argument : given) {
     auto place = parameters.end();
     for (const std::string& name : names_for(argument.name)) {
       place = std::find_if(parameters.begin(), parameters.end(),
@@ -126,7 +75,8 @@ std::optional<std::vector<std::optional<Value>>> assign(const fx::Spelling& spel
   return slots;
 }
 
-std::optional<BoundCall> bind(const fx::Spelling& spelling, const std::vector<Given>& given) {
+std::optional<BoundCall> bind(const fx::Spelling& spelling,
+                              const std::vector<AtenArgument>& given) {
   const auto slots = assign(spelling, given);
   if (!slots) return std::nullopt;
   const std::vector<fx::Parameter>& parameters = schema_of(spelling).parameters();
@@ -151,21 +101,8 @@ std::optional<BoundCall> bind(const fx::Spelling& spelling, const std::vector<Gi
   return call;
 }
 
-std::optional<Value> write_spelling(GraphBuilder& builder, const std::string& spelled,
-                                    const std::vector<Given>& given, fx::Kwargs more = {}) {
-  const fx::Spelling* spelling = fx::operators().find(spelled);
-  if (!spelling || !spelling->form) return std::nullopt;
-  auto call = bind(*spelling, given);
-  if (!call) return std::nullopt;
-  call->kwargs.insert(call->kwargs.end(), more.begin(), more.end());
-  constexpr std::string_view method = "Tensor.";
-  if (spelled.starts_with(method))
-    return builder.method(spelled.substr(method.size()), call->args, call->kwargs);
-  return builder.function(spelled, call->args, call->kwargs);
-}
-
 std::optional<Value> write_tensor_operator(GraphBuilder& builder, const std::string& name,
-                                           const std::vector<Given>& given) {
+                                           const std::vector<AtenArgument>& given) {
   const bool inplace = name.ends_with('_') && !name.ends_with("__");
   std::vector<std::string> spellings;
   if (inplace)
@@ -240,41 +177,22 @@ const std::string* python_spelling(const std::string& name) {
   return found == all.end() ? nullptr : &found->second;
 }
 
-bool takes_tensor(const jit::Node& node) {
-  return std::any_of(node.inputs().begin(), node.inputs().end(), [](const jit::Value* input) {
-    c10::TypePtr type = input->type();
-    if (const auto optional = type->cast<c10::OptionalType>()) type = optional->getElementType();
-    if (const auto list = type->cast<c10::ListType>()) type = list->getElementType();
-    return type->kind() == c10::TypeKind::TensorType;
-  });
-}
-
-Value write_generic(GraphBuilder& builder, const jit::Node& node, const std::string& name,
-                    const std::vector<Given>& given) {
-  const bool makes_tensor =
-      !node.outputs().empty() && node.outputs()[0]->type()->kind() == c10::TypeKind::TensorType;
-  if (!is_foreign(node) && (takes_tensor(node) || makes_tensor)) {
-    if (auto result = write_tensor_operator(builder, name, given)) return *result;
+Value write_generic(GraphBuilder& builder, const AtenCall& call) {
+  const bool own = call.library == "aten" || call.library == "prim";
+  if (own && call.has_tensors) {
+    if (auto result = write_tensor_operator(builder, call.name, call.args)) return *result;
   }
-  std::vector<Value> args;
-  for (const Given& argument : given) args.push_back(argument.value);
-  const std::string* python = is_foreign(node) ? nullptr : python_spelling(name);
-  if (python) return builder.function(*python, args);
+  const std::string* python = own ? python_spelling(call.name) : nullptr;
+  if (python) return builder.function(*python, call.values());
   // Not in the vocabulary: kept as it is, so that the model can be looked at; it cannot run.
-  std::string target = std::string("torch.ops.") + node.kind().ns().toUnqualString() + "." + name;
-  return builder.function(std::move(target), std::move(args));
+  return builder.function("torch.ops." + call.library + "." + call.name, call.values());
 }
 
 }  // namespace
 
-bool is_foreign(const jit::Node& node) {
-  const std::string space = node.kind().ns().toUnqualString();
-  return space != "aten" && space != "prim";
-}
-
 const Value* AtenCall::find(std::string_view argument) const {
-  for (const auto& [name, value] : args) {
-    if (name == argument) return &value;
+  for (const AtenArgument& given : args) {
+    if (given.name == argument) return &given.value;
   }
   return nullptr;
 }
@@ -284,40 +202,54 @@ Value AtenCall::operator[](std::string_view argument) const {
   return found ? *found : Value();
 }
 
-ScriptValues write_operator(GraphBuilder& builder, jit::Node& node, const ScriptValues& in) {
-  const c10::FunctionSchema* schema = node.maybeSchema();
-  SPARSEBIT_CHECK(schema, Unsupported, "operation ", node.kind().toQualString(),
-                  " is not supported");
-  const std::vector<Given> given = read_arguments(builder, *schema, in);
-  AtenCall call{node.kind().toUnqualString(), {}, node.outputs().size()};
-  constexpr std::string_view unsafe = "unsafe_";  // views without the checks of autograd
-  if (call.name.starts_with(unsafe)) call.name.erase(0, unsafe.size());
-  for (const Given& argument : given) call.args.emplace_back(argument.name, argument.value);
-  if (!is_foreign(node)) {
-    if (auto done = write_special(builder, call)) return *done;
-  }
-  const Value result = write_generic(builder, node, call.name, given);
-  if (node.outputs().size() == 1) return {result};
-  ScriptValues out;
-  for (size_t i = 0; i < node.outputs().size(); ++i) {
-    const bool used = node.outputs()[i]->hasUses();
-    out.push_back(used ? ScriptValue(builder.getitem(result, int64_t(i))) : ScriptValue());
-  }
-  return out;
+std::vector<Value> AtenCall::values() const {
+  std::vector<Value> result;
+  for (const AtenArgument& given : args) result.push_back(given.value);
+  return result;
 }
 
-std::optional<ScriptValue> write_function(GraphBuilder& builder, const jit::Function& function,
-                                          const ScriptValues& in) {
-  static const std::regex overload("__\\d+$");
-  const std::string name =
-      std::regex_replace(plain_name(function.qualname().qualifiedName()), overload, "");
-  const bool ours =
-      name.starts_with("torch.nn.functional.") || name.starts_with("torchvision.ops.");
-  const fx::Spelling* spelling = ours ? fx::operators().find(name) : nullptr;
+Value named_constant(const std::string& argument, const Value& value) {
+  if (!value.is_int()) return value;
+  if (argument == "dtype") return static_cast<at::ScalarType>(value.get<int64_t>());
+  if (argument != "memory_format") return value;
+  switch (static_cast<at::MemoryFormat>(value.get<int64_t>())) {
+    case at::MemoryFormat::ChannelsLast:
+      return "torch.channels_last";
+    case at::MemoryFormat::ChannelsLast3d:
+      return "torch.channels_last_3d";
+    case at::MemoryFormat::Preserve:
+      return "torch.preserve_format";
+    default:
+      return {};  // contiguous is what the operators do by default
+  }
+}
+
+std::optional<Value> write_spelling(GraphBuilder& builder, const std::string& spelled,
+                                    const std::vector<AtenArgument>& given,
+                                    const fx::Kwargs& more) {
+  const fx::Spelling* spelling = fx::operators().find(spelled);
   if (!spelling || !spelling->form) return std::nullopt;
-  const std::vector<Given> given = read_arguments(builder, function.getSchema(), in);
-  if (auto result = write_spelling(builder, name, given)) return ScriptValue(*result);
-  return std::nullopt;
+  auto call = bind(*spelling, given);
+  if (!call) return std::nullopt;
+  call->kwargs.insert(call->kwargs.end(), more.begin(), more.end());
+  constexpr std::string_view method = "Tensor.";
+  if (spelled.starts_with(method))
+    return builder.method(spelled.substr(method.size()), call->args, call->kwargs);
+  return builder.function(spelled, call->args, call->kwargs);
+}
+
+ScriptValues write_call(GraphBuilder& builder, AtenCall call) {
+  constexpr std::string_view unsafe = "unsafe_";  // views without the checks of autograd
+  if (call.name.starts_with(unsafe)) call.name.erase(0, unsafe.size());
+  if (call.library == "aten" || call.library == "prim") {
+    if (auto done = write_special(builder, call)) return *done;
+  }
+  const Value result = write_generic(builder, call);
+  if (call.outputs == 1) return {result};
+  ScriptValues out;
+  for (size_t i = 0; i < call.outputs; ++i)
+    out.push_back(ScriptValue(builder.getitem(result, int64_t(i))));
+  return out;
 }
 
 }  // namespace sparsebit::frontends::torchscript

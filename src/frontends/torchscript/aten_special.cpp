@@ -155,7 +155,7 @@ Result constant_pad(GraphBuilder& b, const AtenCall& call) {
 }
 
 Result attribute(GraphBuilder& b, const AtenCall& call) {
-  return ScriptValues{b.function("getattr", {call.args.at(0).second, call.name})};
+  return ScriptValues{b.function("getattr", {call.args.at(0).value, call.name})};
 }
 
 Result adaptive_max_pool(GraphBuilder& b, const AtenCall& call) {
@@ -165,22 +165,18 @@ Result adaptive_max_pool(GraphBuilder& b, const AtenCall& call) {
 }
 
 Result in_order(GraphBuilder& b, const AtenCall& call) {
-  std::vector<Value> args;
-  for (const auto& [name, value] : call.args) args.push_back(value);
-  const Value result = b.function("torch." + call.name, std::move(args));
+  const Value result = b.function("torch." + call.name, call.values());
   if (call.outputs == 1) return ScriptValues{result};
   ScriptValues out;
   for (size_t i = 0; i < call.outputs; ++i) out.push_back(b.getitem(result, int64_t(i)));
   return out;
 }
 
-Result same(GraphBuilder&, const AtenCall& call) { return ScriptValues{call.args.at(0).second}; }
+Result same(GraphBuilder&, const AtenCall& call) { return ScriptValues{call.args.at(0).value}; }
 
 Result sliding_blocks(GraphBuilder& b, const AtenCall& call) {
-  std::vector<Value> args;
-  for (const auto& [name, value] : call.args) args.push_back(value);
   const char* target = call.name == "im2col" ? "unfold" : "fold";
-  return ScriptValues{b.function(std::string("torch.nn.functional.") + target, std::move(args))};
+  return ScriptValues{b.function(std::string("torch.nn.functional.") + target, call.values())};
 }
 
 Result split(GraphBuilder& b, const AtenCall& call) {
@@ -236,7 +232,7 @@ Result new_tensor(GraphBuilder& b, const AtenCall& call) {
   Kwargs kwargs;
   add_unless(kwargs, "dtype", call["dtype"], {});
   add_unless(kwargs, "device", call["device"], {});
-  return ScriptValues{b.function("torch.tensor", {call.args.at(0).second}, kwargs)};
+  return ScriptValues{b.function("torch.tensor", {call.args.at(0).value}, kwargs)};
 }
 
 /// What the layers of torch.nn are made of.

@@ -1,5 +1,6 @@
 #include "frontends/torchscript/builder.h"
 
+#include "frontends/torchscript/source_model.h"
 #include "sparsebit/core/error.h"
 
 namespace sparsebit::frontends::torchscript {
@@ -8,7 +9,7 @@ using fx::Value;
 
 Value GraphBuilder::create(fx::Opcode op, std::string target, std::vector<Value> args,
                            fx::Kwargs kwargs) {
-  source_.budget().spend(kStepsPerNode);
+  budget().spend(kStepsPerNode);
   for (Value& arg : args) arg = argument(arg);
   for (auto& [name, value] : kwargs) value = argument(value);
   fx::Node& node = graph_->create_node(op, std::move(target), std::move(args), std::move(kwargs));
@@ -33,10 +34,10 @@ Value GraphBuilder::getitem(const Value& from, Value index) {
 }
 
 Value GraphBuilder::tensor_node(const at::Tensor& tensor) {
-  const at::Tensor one = source_.canonical(tensor);
+  const at::Tensor one = tensors_.canonical(tensor);
   fx::Node*& node = tensor_nodes_[one.unsafeGetTensorImpl()];
   if (!node) {
-    node = &graph_->get_attr(source_.constant_path(one));
+    node = &graph_->get_attr(tensors_.constant_path(one));
     node->set_module_path(scope);
   }
   return node;

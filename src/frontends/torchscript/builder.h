@@ -1,7 +1,7 @@
 #pragma once
 
 #include "frontends/torchscript/script_value.h"
-#include "frontends/torchscript/source_model.h"
+#include "frontends/torchscript/tensor_store.h"
 #include "sparsebit/fx/graph.h"
 
 #include <memory>
@@ -14,11 +14,12 @@ namespace sparsebit::frontends::torchscript {
 /// and each node knows the module it came from.
 class GraphBuilder {
  public:
-  explicit GraphBuilder(SourceModel& source) : source_(source) {}
+  /// @param tensors  outlives this object.
+  explicit GraphBuilder(TensorStore& tensors) : tensors_(tensors) {}
 
   fx::Graph& graph() { return *graph_; }
   std::unique_ptr<fx::Graph> take_graph() { return std::move(graph_); }
-  SourceModel& source() { return source_; }
+  Budget& budget() { return tensors_.budget(); }
 
   fx::Value function(std::string target, std::vector<fx::Value> args, fx::Kwargs kwargs = {});
   fx::Value method(std::string name, std::vector<fx::Value> args, fx::Kwargs kwargs = {});
@@ -38,7 +39,7 @@ class GraphBuilder {
                    fx::Kwargs kwargs);
   fx::Value tensor_node(const at::Tensor& tensor);
 
-  SourceModel& source_;
+  TensorStore& tensors_;
   std::unique_ptr<fx::Graph> graph_ = std::make_unique<fx::Graph>();
   std::unordered_map<const void*, fx::Node*> tensor_nodes_;
 };

@@ -87,15 +87,16 @@ const fx::Node* origin(const fx::Node& node, Passes passes) {
 
 /// Whether two tensors are one object; nothing when that is known only when the model runs. Two
 /// inputs are two tensors.
-std::optional<bool> are_one(GraphBuilder& builder, const ScriptValue& first,
+std::optional<bool> are_one(Interpreter& interpreter, const ScriptValue& first,
                             const ScriptValue& second) {
   const auto is_tensor = [](const ScriptValue& datum) {
     return datum.is_node() || datum.is_tensor();
   };
   if (!is_tensor(first) || !is_tensor(second)) return std::nullopt;
+  GraphBuilder& builder = interpreter.builder();
   const Value a = builder.argument(first.value()), b = builder.argument(second.value());
   if (origin(a.node(), returns_its_input) == origin(b.node(), returns_its_input)) return true;
-  const fx::Module& root = builder.source().root();
+  const fx::Module& root = interpreter.source().root();
   const auto may = [&](const fx::Node& node) { return may_return_its_input(node, root); };
   if (origin(a.node(), may) == origin(b.node(), may)) return std::nullopt;
   return false;
@@ -116,7 +117,7 @@ std::optional<ScriptValues> answer_question(Interpreter& interpreter, const jit:
   if (auto answer = answer_about_tensor(name, in)) return ScriptValues{*answer};
   if (auto answer = compare_dtypes(interpreter.builder(), name, in)) return ScriptValues{*answer};
   if ((name != "__is__" && name != "__isnot__") || !asks_about_tensors(node)) return std::nullopt;
-  const std::optional<bool> one = are_one(interpreter.builder(), in[0], in[1]);
+  const std::optional<bool> one = are_one(interpreter, in[0], in[1]);
   return one ? std::optional(ScriptValues{Value(*one == (name == "__is__"))}) : std::nullopt;
 }
 

@@ -212,7 +212,7 @@ TorchScriptModel build(const torch::jit::Module& model, const TorchScriptOptions
   Leaves leaves(source, options.skip);
   GraphBuilder builder(source);
   ExampleSizes sizes(builder.graph(), source.root(), tensor_shapes(model, options));
-  Interpreter interpreter(builder, leaves);
+  Interpreter interpreter(builder, source, leaves);
   interpreter.sizes = &sizes;
   ScriptValues inputs =
       make_inputs(model, builder, fixed, options.given_inputs, interpreter.fixable_inputs);

@@ -139,13 +139,13 @@ void Interpreter::rethrow_located(const jit::Node& node, const Error& error) {
 }
 
 void Interpreter::run_node(jit::Node& node, Env& env) {
-  builder_.source().budget().spend(1);
+  builder_.budget().spend(1);
   if (node.kind() == c10::prim::If) return run_if(node, env);
   if (node.kind() == c10::prim::Loop) return run_loop(node, env);
   ScriptValues in;
   for (const jit::Value* input : node.inputs()) {
     in.push_back(env[input]);
-    builder_.source().budget().spend_on(in.back());
+    builder_.budget().spend_on(in.back());
   }
   ScriptValues out;
   if (node.kind() == c10::prim::CallMethod) {
@@ -163,7 +163,7 @@ void Interpreter::run_node(jit::Node& node, Env& env) {
     // A list that an operator only changed was paid for as its input.
     const bool same = out[i].is<ListRef>() && !in.empty() && in[0].is<ListRef>() &&
                       in[0].get<ListRef>().items == out[i].get<ListRef>().items;
-    if (!same) builder_.source().budget().spend_on(out[i]);
+    if (!same) builder_.budget().spend_on(out[i]);
     env[node.outputs()[i]] = std::move(out[i]);
   }
 }
@@ -197,7 +197,7 @@ std::optional<ScriptValues> Interpreter::evaluate(jit::Node& node, const ScriptV
   const bool form_only = std::find(about_form.begin(), about_form.end(), name) != about_form.end();
   jit::Stack stack;
   for (size_t i = 0; i < in.size(); ++i) {
-    const bool parameter = in[i].is_tensor() && builder_.source().owns(in[i].value().tensor());
+    const bool parameter = in[i].is_tensor() && source_.owns(in[i].value().tensor());
     if (parameter && !form_only) return std::nullopt;
     stack.push_back(to_ivalue(in[i], node.inputs()[i]->type()));
   }
@@ -212,7 +212,7 @@ std::optional<ScriptValues> Interpreter::evaluate(jit::Node& node, const ScriptV
 std::optional<bool> Interpreter::known_condition(const ScriptValue& datum) const {
   if (!datum.is_known() || !datum.is_value()) return std::nullopt;
   const Value& value = datum.value();
-  if (value.is_tensor() && builder_.source().owns(value.tensor())) return std::nullopt;
+  if (value.is_tensor() && source_.owns(value.tensor())) return std::nullopt;
   return value.to_bool();
 }
 
@@ -295,7 +295,7 @@ ScriptValue Interpreter::call_method(jit::Node& node, const ScriptValues& in) {
   jit::Function* function = object->type()->findMethod(name);
   SPARSEBIT_CHECK(function, InvalidModel, "class ", plain_name(object->name()), " has no method '",
                   name, "'");
-  const std::string* path = builder_.source().path_of(object);
+  const std::string* path = source_.path_of(object);
   if (path) {
     const ScriptValues args(in.begin() + 1, in.end());
     if (auto result = calls_.call_leaf(*this, jit::Module(object), *path, name, args))

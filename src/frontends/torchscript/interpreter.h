@@ -2,6 +2,7 @@
 
 #include "frontends/torchscript/builder.h"
 #include "frontends/torchscript/example_sizes.h"
+#include "frontends/torchscript/source_model.h"
 
 #include <torch/csrc/jit/ir/ir.h>
 
@@ -34,13 +35,15 @@ struct InputDecides {
 /// now as nodes. Control flow has to be known.
 class Interpreter {
  public:
-  Interpreter(GraphBuilder& builder, ModuleCalls& calls) : builder_(builder), calls_(calls) {}
+  Interpreter(GraphBuilder& builder, SourceModel& source, ModuleCalls& calls)
+      : builder_(builder), source_(source), calls_(calls) {}
 
   /// @param owner  path of the module whose method it is; the current one for a plain function.
   ScriptValue run_function(torch::jit::Function& function, ScriptValues args,
                            const std::string* owner = nullptr);
 
   GraphBuilder& builder() { return builder_; }
+  SourceModel& source() { return source_; }
 
   /// The items of a node that stands for a list; nothing when sizes do not tell how many there are.
   std::optional<ScriptValues> items_by_sizes(const ScriptValue& datum);
@@ -74,6 +77,7 @@ class Interpreter {
   [[noreturn]] void rethrow_located(const torch::jit::Node& node, const Error& error);
 
   GraphBuilder& builder_;
+  SourceModel& source_;
   ModuleCalls& calls_;
   bool error_located_ = false;
   bool shapes_would_help_ = false;  // against the error that is thrown

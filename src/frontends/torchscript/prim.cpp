@@ -37,7 +37,7 @@ Result get_attribute(Interpreter& interpreter, jit::Node& node, const ScriptValu
                   "' is read from a value that is known only when the model runs");
   const c10::IValue value = in[0].get<ObjectRef>().object->getAttr(name);
   if (value.isTensor())
-    return ScriptValues{Value(interpreter.builder().source().canonical(value.toTensor()))};
+    return ScriptValues{Value(interpreter.source().canonical(value.toTensor()))};
   return ScriptValues{from_ivalue(value)};
 }
 

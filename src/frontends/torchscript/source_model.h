@@ -1,6 +1,6 @@
 #pragma once
 
-#include "frontends/torchscript/budget.h"
+#include "frontends/torchscript/tensor_store.h"
 #include "sparsebit/fx/module.h"
 
 #include <torch/csrc/jit/api/module.h>
@@ -18,26 +18,25 @@ using ObjectPtr = c10::intrusive_ptr<c10::ivalue::Object>;
 ///
 /// A module that stands at several paths goes by the first. Modules and tensors that were one are
 /// one here, also where scripting or loading made two objects of them.
-class SourceModel {
+class SourceModel : public TensorStore {
  public:
   /// @param budget  of the import, which outlives this object.
   SourceModel(torch::jit::Module model, Budget& budget);
 
   const torch::jit::Module& model() const { return model_; }
-  Budget& budget() { return budget_; }
+  Budget& budget() override { return budget_; }
   /// Modules of plain type with the parameters, buffers and modes of the file. Leaves replace them
   /// at their paths as they are called.
   fx::Module& root() { return *root_; }
 
   /// Null when the object is not a module of the model.
   const std::string* path_of(const ObjectPtr& object) const;
-  /// The one object that stands for this tensor of the file.
-  at::Tensor canonical(const at::Tensor& tensor) const;
+  at::Tensor canonical(const at::Tensor& tensor) const override;
   /// Where the model has this tensor; null when it does not.
   const std::string* path_of(const at::Tensor& tensor) const;
   /// As path_of(), but a tensor of the code that the model has nowhere is first stored in root()
   /// as `_tensor_constantN`.
-  std::string constant_path(const at::Tensor& tensor);
+  std::string constant_path(const at::Tensor& tensor) override;
   /// Whether it is a parameter or buffer, which changes while the model lives.
   bool owns(const at::Tensor& tensor) const;
 

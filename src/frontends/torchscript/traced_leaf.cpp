@@ -241,10 +241,10 @@ namespace {
 /// Runs the code of the leaf on placeholders; false when that is not possible.
 ///
 /// @param given  the arguments of a call: a parameter that the layer shares with another is one.
-bool read_code(GraphBuilder& builder, const torch::jit::Module& module,
+bool read_code(GraphBuilder& builder, SourceModel& source, const torch::jit::Module& module,
                torch::jit::Function& method, const ScriptValues& given, TracedLeaf& leaf) {
   NoLeaves no_leaves;
-  Interpreter interpreter(builder, no_leaves);
+  Interpreter interpreter(builder, source, no_leaves);
   ScriptValues args = {ObjectRef{module._ivalue()}};
   for (const ScriptValue& arg : given) {
     fx::Node& input = builder.graph().placeholder("input");
@@ -280,7 +280,7 @@ std::optional<TracedLeaf> leaf_from_graph(const fx::Spelling& spelling,
                                           SourceModel& source) {
   GraphBuilder builder(source);
   TracedLeaf leaf;
-  if (!read_code(builder, module, method, args, leaf)) return std::nullopt;
+  if (!read_code(builder, source, module, method, args, leaf)) return std::nullopt;
   fx::Module& root = source.root();
   leaf.core = find_core(builder.graph(), spelling, root);
   if (!leaf.core && spelling.op->name == "multi_head_attention") {
