@@ -3,6 +3,7 @@
 #include "frontends/torchscript/archive_check.h"
 #include "frontends/torchscript/foreign_operators.h"
 #include "frontends/torchscript/large_stack.h"
+#include "frontends/torchscript/newer_operators.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/core/mapped_file.h"
@@ -51,6 +52,7 @@ Checksums check_sizes(const std::filesystem::path& path) {
 /// What the code of an archive says before it is compiled.
 struct CodeFacts {
   std::vector<std::string> foreign;  ///< operators of other libraries that it calls
+  std::vector<std::string> unknown;  ///< operators of torch that are not known here
   int64_t depth = 0;                 ///< how deeply compiling it nests at most
 };
 
@@ -71,8 +73,8 @@ void check_record(const std::filesystem::path& path, const std::string& name,
     fail(ErrorKind::InvalidModel, path, "record '" + name + "' is damaged: " + problem);
   }
   if (!is_code) return;
-  const std::vector<std::string> found = declare_foreign_operators(bytes);
-  facts.foreign.insert(facts.foreign.end(), found.begin(), found.end());
+  for (std::string& name : declare_foreign_operators(bytes)) facts.foreign.push_back(name);
+  for (std::string& name : declare_newer_operators(bytes)) facts.unknown.push_back(name);
   facts.depth += source_depth(bytes);
 }
 
@@ -117,6 +119,23 @@ torch::jit::Module load_module(const std::filesystem::path& path, int64_t depth)
     fail(e.kind(), path, e.details().what);
   }
   return module;
+}
+
+/// @param reason  what libtorch says.
+[[noreturn]] void fail_to_compile(const std::filesystem::path& path, const CodeFacts& facts,
+                                  const std::string& reason) {
+  if (!facts.foreign.empty())
+    fail(ErrorKind::Unsupported, path,
+         "calls " + facts.foreign.front() +
+             ", an operator of another library that is not known here, and cannot be read without "
+             "it (" +
+             reason + "); export the model to ONNX with that library instead");
+  if (!facts.unknown.empty())
+    fail(ErrorKind::Unsupported, path,
+         "calls " + facts.unknown.front() +
+             ", an operator that is not known here, and cannot be read without it (" + reason +
+             "); export the model to ONNX instead");
+  fail(ErrorKind::InvalidModel, path, "cannot be read: " + reason);
 }
 
 void check_tensor(const std::filesystem::path& path, const std::string& name,
@@ -172,13 +191,7 @@ torch::jit::Module load_archive(const std::filesystem::path& path) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& e) {
-    if (facts.foreign.empty())
-      fail(ErrorKind::InvalidModel, path, "cannot be read: " + first_line(e));
-    fail(ErrorKind::Unsupported, path,
-         "calls " + facts.foreign.front() +
-             ", an operator of another library that is not known here, and cannot be read without "
-             "it (" +
-             first_line(e) + "); export the model to ONNX with that library instead");
+    fail_to_compile(path, facts, first_line(e));
   }
 }
 

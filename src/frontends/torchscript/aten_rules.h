@@ -2,9 +2,19 @@
 
 #include "frontends/torchscript/aten.h"
 
+#include <map>
+
 namespace sparsebit::frontends::torchscript {
 
-// Rules of write_special() that have a file of their own, aten_resampling.cpp.
+/// What becomes of a call; nothing when the rule is for other arguments.
+using AtenRule = std::optional<ScriptValues> (*)(GraphBuilder&, const AtenCall&);
+/// By the name of the operator.
+using AtenRules = std::map<std::string, AtenRule>;
+
+// Rules of write_special() that have a file of their own.
+const AtenRules& attention_rules();  ///< aten_attention.cpp
+const AtenRules& newer_rules();      ///< aten_newer.cpp
+// aten_resampling.cpp
 std::optional<ScriptValues> write_upsample(GraphBuilder& builder, const AtenCall& call);
 std::optional<ScriptValues> write_grid_sampler(GraphBuilder& builder, const AtenCall& call);
 std::optional<ScriptValues> write_affine_grid(GraphBuilder& builder, const AtenCall& call);

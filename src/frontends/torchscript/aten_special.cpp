@@ -12,7 +12,6 @@ using fx::Kwargs;
 using fx::Value;
 
 using Result = std::optional<ScriptValues>;
-using Rule = Result (*)(GraphBuilder&, const AtenCall&);
 
 Value list_of(size_t count, int64_t value) {
   return fx::List(std::vector<Value>(count, Value(value)));
@@ -186,22 +185,6 @@ Result split(GraphBuilder& b, const AtenCall& call) {
   return ScriptValues{b.function("torch.split", {call["self"], sizes}, kwargs)};
 }
 
-/// The short cut that MultiheadAttention takes when no gradients are recorded.
-Result native_attention(GraphBuilder& b, const AtenCall& call) {
-  SPARSEBIT_CHECK(call["mask"].is_none(), Unsupported,
-                  "attention with a mask was traced without gradients, where torch takes a short "
-                  "cut; trace the model with gradients enabled");
-  const Value both = b.function("torch.nn.functional.multi_head_attention_forward",
-                                {call["query"], call["key"], call["value"], call["embed_dim"],
-                                 call["num_head"], call["qkv_weight"], call["qkv_bias"], Value(),
-                                 Value(), false, 0.0, call["proj_weight"], call["proj_bias"]},
-                                {{"training", false},
-                                 {"need_weights", call["need_weights"]},
-                                 {"average_attn_weights", call["average_attn_weights"]},
-                                 {"batch_first", true}});
-  return ScriptValues{b.getitem(both, 0), b.getitem(both, 1)};
-}
-
 Result frobenius_norm(GraphBuilder& b, const AtenCall& call) {
   const Value dims = call["dim"];
   const bool all = dims.is_none() || (dims.is_sequence() && dims.items().empty());
@@ -236,8 +219,8 @@ Result new_tensor(GraphBuilder& b, const AtenCall& call) {
 }
 
 /// What the layers of torch.nn are made of.
-const std::map<std::string, Rule>& layer_rules() {
-  static const std::map<std::string, Rule> all = {
+const AtenRules& layer_rules() {
+  static const AtenRules all = {
       {"_convolution", convolution},
       {"convolution", convolution},
       {"_convolution_mode", convolution},
@@ -269,7 +252,6 @@ const std::map<std::string, Rule>& layer_rules() {
       {"gru_cell", in_order},
       {"rnn_tanh_cell", in_order},
       {"rnn_relu_cell", in_order},
-      {"_native_multi_head_attention", native_attention},
       {"im2col", sliding_blocks},
       {"col2im", sliding_blocks},
       {"grid_sampler", write_grid_sampler},
@@ -279,8 +261,8 @@ const std::map<std::string, Rule>& layer_rules() {
 }
 
 /// What is done to tensors otherwise.
-const std::map<std::string, Rule>& tensor_rules() {
-  static const std::map<std::string, Rule> all = {
+const AtenRules& tensor_rules() {
+  static const AtenRules all = {
       {"slice", slice},
       {"index", index},
       {"copy_", overwrite},
@@ -314,7 +296,7 @@ const std::map<std::string, Rule>& tensor_rules() {
 }  // namespace
 
 std::optional<ScriptValues> write_special(GraphBuilder& builder, const AtenCall& call) {
-  for (const auto* rules : {&layer_rules(), &tensor_rules()}) {
+  for (const auto* rules : {&layer_rules(), &attention_rules(), &tensor_rules(), &newer_rules()}) {
     const auto rule = rules->find(call.name);
     if (rule != rules->end()) return rule->second(builder, call);
   }

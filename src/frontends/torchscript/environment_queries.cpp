@@ -22,6 +22,7 @@ std::optional<Value> answer_about_environment(const std::string& name) {
       {"is_autocast_cpu_enabled", false},
       {"_get_tracing_state", false},
       {"is_tracing", false},
+      {"_is_tracing", false},
       {"is_scripting", true},
   };
   const auto found = all.find(name);

@@ -1,10 +1,10 @@
 #include "frontends/torchscript/foreign_operators.h"
 
+#include "frontends/torchscript/called_names.h"
 #include "sparsebit/core/error.h"
 
 #include <torch/csrc/jit/runtime/operator.h>
 
-#include <cctype>
 #include <map>
 #include <mutex>
 #include <set>
@@ -14,28 +14,17 @@ namespace {
 
 namespace jit = torch::jit;
 
-std::string_view read_identifier(std::string_view text) {
-  size_t size = 0;
-  while (size < text.size() &&
-         (text[size] == '_' || std::isalnum(static_cast<unsigned char>(text[size])))) {
-    ++size;
-  }
-  return text.substr(0, size);
-}
-
 /// Operators in `code`, which writes them as `ops.torchvision.nms(`.
 std::set<std::string> called_operators(std::string_view code) {
-  constexpr std::string_view kPrefix = "ops.";
-  std::set<std::string> names;
-  for (size_t at = code.find(kPrefix); at != std::string_view::npos; at = code.find(kPrefix, at)) {
-    at += kPrefix.size();
-    const std::string_view space = read_identifier(code.substr(at));
-    if (space.empty() || !code.substr(at + space.size()).starts_with('.')) continue;
-    const std::string_view name = read_identifier(code.substr(at + space.size() + 1));
-    if (name.empty() || space == "aten" || space == "prim") continue;
-    names.insert(std::string(space) + "::" + std::string(name));
+  std::set<std::string> operators;
+  for (const std::string& called : called_names(code, "ops.")) {
+    const size_t dot = called.find('.');
+    if (dot == std::string::npos || called.find('.', dot + 1) != std::string::npos) continue;
+    const std::string library = called.substr(0, dot), name = called.substr(dot + 1);
+    if (library.empty() || name.empty() || library == "aten" || library == "prim") continue;
+    operators.insert(library + "::" + name);
   }
-  return names;
+  return operators;
 }
 
 /// Results of those that are known to give no single tensor.
