@@ -56,8 +56,10 @@ void add_data_options(CLI::App& command, DataOptions& options) {
 }
 
 io::Preprocess preprocess_of(const std::string& preset_or_file) {
-  const std::vector<std::string> presets = io::preprocess_presets();
-  const bool is_preset = std::find(presets.begin(), presets.end(), preset_or_file) != presets.end();
+  const auto& presets = io::preprocess_presets();
+  const bool is_preset = std::any_of(presets.begin(), presets.end(), [&](const auto& preset) {
+    return preset.name == preset_or_file;
+  });
   if (!is_preset && std::filesystem::exists(preset_or_file))
     return io::read_preprocess(read_yaml(preset_or_file));
   return io::preprocess_preset(preset_or_file);  // with an error that lists them

@@ -1,61 +1,135 @@
 #include "sparsebit/io/preprocess.h"
 
+#include "io/image_resize.h"
+
 #include "sparsebit/core/error.h"
-#include "sparsebit/core/near_match.h"
 
 #include <ATen/ATen.h>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
-#include <map>
 
 namespace sparsebit::io {
 namespace {
 
-const std::vector<double> kImageNetMean = {0.485, 0.456, 0.406};
-const std::vector<double> kImageNetStd = {0.229, 0.224, 0.225};
+/// A part of an image, or a place for one.
+struct Box {
+  int64_t top = 0, left = 0, height = 0, width = 0;
+};
 
-const std::map<std::string, Preprocess>& presets() {
-  static const std::map<std::string, Preprocess> known = {
-      {"imagenet",
-       {.resize_short = 256,
-        .crop = {224, 224},
-        .scale = 1. / 255,
-        .mean = kImageNetMean,
-        .std = kImageNetStd}},
-      {"cifar10", {.scale = 1. / 255, .mean = kImageNetMean, .std = kImageNetStd}},
-      {"mnist", {.scale = 1. / 255, .mean = {0.1307}, .std = {0.3081}}},
-      {"none", {}},
+/// What is done to an image of one size: resized, a part of it taken, the part put on a canvas.
+struct Geometry {
+  int64_t height = 0, width = 0;  ///< after resizing
+  Box crop;                       ///< of the resized image
+  Box canvas;                     ///< its size, and where the part lies
+};
+
+int64_t rounded(double length) { return std::max<int64_t>(1, std::llround(length)); }
+
+void resize_by(double ratio, Geometry& geometry) {
+  geometry.height = rounded(static_cast<double>(geometry.height) * ratio);
+  geometry.width = rounded(static_cast<double>(geometry.width) * ratio);
+}
+
+void resize_short_side(int64_t length, Geometry& geometry) {
+  const int64_t height = geometry.height, width = geometry.width;
+  geometry.height = height < width ? length : length * height / width;
+  geometry.width = height < width ? length * width / height : length;
+}
+
+void resize_to_fit(const Preprocess& settings, Geometry& geometry) {
+  const auto height = static_cast<double>(geometry.height);
+  const auto width = static_cast<double>(geometry.width);
+  const double ratio = std::min(static_cast<double>(settings.letterbox[0]) / height,
+                                static_cast<double>(settings.letterbox[1]) / width);
+  if (settings.anchor == Preprocess::Anchor::Center) return resize_by(ratio, geometry);
+  geometry.height = std::max<int64_t>(1, static_cast<int64_t>(height * ratio));
+  geometry.width = std::max<int64_t>(1, static_cast<int64_t>(width * ratio));
+}
+
+/// Both sides as long as the crop divided by crop_pct at least, and one exactly.
+void resize_to_cover(const Preprocess& settings, Geometry& geometry) {
+  const auto wanted = [&](int64_t crop) {
+    return std::floor(static_cast<double>(crop) / settings.crop_pct);
   };
-  return known;
+  const int64_t height = static_cast<int64_t>(wanted(settings.crop[0]));
+  const int64_t width = static_cast<int64_t>(wanted(settings.crop[1]));
+  if (height * geometry.width < width * geometry.height) {
+    geometry.height = width * geometry.height / geometry.width;
+    geometry.width = width;
+  } else {
+    geometry.width = height * geometry.width / geometry.height;
+    geometry.height = height;
+  }
 }
 
-at::Tensor resized(const at::Tensor& image, int64_t height, int64_t width) {
-  if (image.size(1) == height && image.size(2) == width) return image;
-  const at::Tensor batch = image.to(at::kFloat).unsqueeze(0);
-  const at::Tensor result =
-      at::_upsample_bilinear2d_aa(batch, {height, width}, /*align_corners=*/false);
-  const at::Tensor size = result.squeeze(0);
-  // Bytes stay bytes, as image libraries do it.
-  return image.scalar_type() == at::kByte ? size.round().clamp(0, 255).to(at::kByte) : size;
-}
-
-at::Tensor with_short_side(const at::Tensor& image, int64_t length) {
-  const int64_t height = image.size(1), width = image.size(2);
-  return height < width ? resized(image, length, length * width / height)
-                        : resized(image, length * height / width, length);
-}
-
-at::Tensor cropped(const at::Tensor& image, int64_t height, int64_t width) {
-  SPARSEBIT_CHECK(image.size(1) >= height && image.size(2) >= width, InvalidArgument,
-                  "an image of ", image.size(1), "x", image.size(2), " is smaller than the crop, ",
-                  height, "x", width, "; resize it first");
+Box middle(const Geometry& geometry, const std::vector<int64_t>& crop) {
+  SPARSEBIT_CHECK(geometry.height >= crop[0] && geometry.width >= crop[1], InvalidArgument,
+                  "an image of ", geometry.height, "x", geometry.width,
+                  " is smaller than the crop, ", crop[0], "x", crop[1], "; resize it first");
   const auto start = [](int64_t size, int64_t part) {
     return static_cast<int64_t>(std::nearbyint(static_cast<double>(size - part) / 2));
   };
-  return image.narrow(1, start(image.size(1), height), height)
-      .narrow(2, start(image.size(2), width), width);
+  return {start(geometry.height, crop[0]), start(geometry.width, crop[1]), crop[0], crop[1]};
+}
+
+std::vector<int64_t> padded_size(const Preprocess& settings, const Box& part) {
+  if (!settings.letterbox.empty()) return settings.letterbox;
+  if (!settings.pad.empty()) return settings.pad;
+  const int64_t multiple = std::max<int64_t>(1, settings.pad_multiple);
+  const auto up = [&](int64_t size) { return (size + multiple - 1) / multiple * multiple; };
+  return {up(part.height), up(part.width)};
+}
+
+Box canvas_of(const Preprocess& settings, const Box& part) {
+  const std::vector<int64_t> size = padded_size(settings, part);
+  SPARSEBIT_CHECK(size[0] >= part.height && size[1] >= part.width, InvalidArgument, "an image of ",
+                  part.height, "x", part.width, " is larger than what it is padded to, ", size[0],
+                  "x", size[1], "; resize it first");
+  const bool center = settings.anchor == Preprocess::Anchor::Center;
+  return {center ? (size[0] - part.height) / 2 : 0, center ? (size[1] - part.width) / 2 : 0,
+          size[0], size[1]};
+}
+
+Geometry geometry_of(const Preprocess& settings, int64_t height, int64_t width) {
+  SPARSEBIT_CHECK(height > 0 && width > 0, InvalidArgument, "an image of ", height, "x", width,
+                  " has no pixels");
+  Geometry geometry{.height = height, .width = width, .crop = {}, .canvas = {}};
+  if (settings.resize_short > 0) resize_short_side(settings.resize_short, geometry);
+  if (settings.crop_pct > 0) resize_to_cover(settings, geometry);
+  if (!settings.letterbox.empty()) resize_to_fit(settings, geometry);
+  if (!settings.resize.empty()) {
+    geometry.height = settings.resize[0];
+    geometry.width = settings.resize[1];
+  }
+  geometry.crop = settings.crop.empty() ? Box{0, 0, geometry.height, geometry.width}
+                                        : middle(geometry, settings.crop);
+  geometry.canvas = canvas_of(settings, geometry.crop);
+  return geometry;
+}
+
+at::Tensor placed(const at::Tensor& image, const Preprocess& settings) {
+  const Geometry geometry = geometry_of(settings, image.size(1), image.size(2));
+  const Box &crop = geometry.crop, &canvas = geometry.canvas;
+  const at::Tensor part =
+      resized_image(image, geometry.height, geometry.width, settings.interpolation)
+          .narrow(1, crop.top, crop.height)
+          .narrow(2, crop.left, crop.width);
+  if (crop.height == canvas.height && crop.width == canvas.width) return part;
+  return at::constant_pad_nd(part,
+                             {canvas.left, canvas.width - crop.width - canvas.left, canvas.top,
+                              canvas.height - crop.height - canvas.top},
+                             settings.pad_value);
+}
+
+/// Luma of ITU-R 601, as image libraries have it.
+at::Tensor gray(const at::Tensor& image) {
+  if (image.size(0) == 1) return image;
+  SPARSEBIT_CHECK(image.size(0) == 3, InvalidArgument, "a sample of shape ", image.sizes(),
+                  " has neither one nor three channels");
+  const at::Tensor weights = at::tensor({0.299, 0.587, 0.114}).to(at::kFloat).view({3, 1, 1});
+  const at::Tensor luma = (image.to(at::kFloat) * weights).sum(0, /*keepdim=*/true);
+  return image.scalar_type() == at::kByte ? luma.round().to(at::kByte) : luma;
 }
 
 /// Numbers that go with the channels of a sample.
@@ -68,111 +142,79 @@ at::Tensor by_channel(const std::vector<double>& numbers, const at::Tensor& samp
   return at::tensor(numbers).to(at::kFloat).view(shape);
 }
 
-std::vector<double> numbers_of(const Yaml& value) {
-  if (!value.is_list()) return {value.to_double()};
-  std::vector<double> numbers;
-  for (const Yaml& item : value.items()) numbers.push_back(item.to_double());
-  return numbers;
+at::Tensor normalized(const at::Tensor& sample, const Preprocess& settings) {
+  // Numbers of tokens are to stay whole numbers; pixels are not.
+  const bool computes = settings.scale != 1 || !settings.mean.empty() || !settings.std.empty();
+  const bool is_whole = sample.scalar_type() == at::kLong || sample.scalar_type() == at::kInt;
+  at::Tensor x = computes || !is_whole ? sample.to(at::kFloat) : sample;
+  if (settings.scale != 1) x = x * settings.scale;
+  if (!settings.mean.empty()) x = x - by_channel(settings.mean, x);
+  if (!settings.std.empty()) x = x / by_channel(settings.std, x);
+  return x;
 }
 
-std::vector<int64_t> sizes_of(const Yaml& value) {
-  std::vector<int64_t> sizes;
-  if (value.is_scalar()) sizes = {value.to_int(), value.to_int()};
-  if (value.is_scalar() && sizes[0] > 0) return sizes;
-  for (const Yaml& item : value.items()) sizes.push_back(item.to_int());
-  const bool fits = sizes.size() == 2 && sizes[0] > 0 && sizes[1] > 0;
-  SPARSEBIT_CHECK(fits, InvalidArgument, value.where(), ": expected [height, width]");
-  return sizes;
+/// Bytes for models that normalize them themselves.
+at::Tensor as_bytes(const at::Tensor& sample, const Preprocess& settings) {
+  const at::Tensor x = normalized(sample, settings);
+  const at::Tensor bytes = x.round().clamp(0, 255).to(at::kByte);
+  SPARSEBIT_CHECK(bytes.to(x.scalar_type()).equal(x), InvalidArgument,
+                  "dtype is uint8, and the sample has numbers that are no bytes: leave out scale, "
+                  "mean and std");
+  return bytes;
 }
 
-/// Whether the word is the first of two that are possible.
-bool is_first(const Yaml& value, const char* first, const char* second) {
-  const std::string& word = value.to_text();
-  SPARSEBIT_CHECK(word == first || word == second, InvalidArgument, value.where(), ": expected ",
-                  first, " or ", second, ", found '", word, "'");
-  return word == first;
+bool has_geometry(const Preprocess& settings) {
+  return settings.resize_short > 0 || !settings.resize.empty() || !settings.letterbox.empty() ||
+         settings.crop_pct > 0 || !settings.crop.empty() || !settings.pad.empty() ||
+         settings.pad_multiple > 0;
 }
 
 }  // namespace
 
 at::Tensor Preprocess::apply(const at::Tensor& sample) const {
   at::Tensor x = sample;
-  const bool needs_image = resize_short > 0 || !resize.empty() || !crop.empty() ||
-                           channels == Channels::Bgr || layout == Layout::Hwc;
+  const bool moves = has_geometry(*this);
+  const bool needs_image = moves || channels != Channels::Rgb || layout == Layout::Hwc;
   SPARSEBIT_CHECK(!needs_image || x.dim() == 3, InvalidArgument, "a sample of shape ", x.sizes(),
                   " is no image [channels, height, width]");
-  if (resize_short > 0) x = with_short_side(x, resize_short);
-  if (!resize.empty()) x = resized(x, resize[0], resize[1]);
-  if (!crop.empty()) x = cropped(x, crop[0], crop[1]);
+  if (moves) x = placed(x, *this);
   if (channels == Channels::Bgr) x = x.flip(0);
-  // Numbers of tokens are to stay whole numbers; pixels are not.
-  const bool computes = scale != 1 || !mean.empty() || !std.empty();
-  const bool is_whole = x.scalar_type() == at::kLong || x.scalar_type() == at::kInt;
-  if (computes || !is_whole) x = x.to(at::kFloat);
-  if (scale != 1) x = x * scale;
-  if (!mean.empty()) x = x - by_channel(mean, x);
-  if (!std.empty()) x = x / by_channel(std, x);
+  if (channels == Channels::Gray) x = gray(x);
+  x = dtype == Dtype::UInt8 ? as_bytes(x, *this) : normalized(x, *this);
   if (layout == Layout::Hwc) x = x.permute({1, 2, 0});
   return x.contiguous();
 }
 
-std::string Preprocess::describe() const {
-  std::string text;
-  if (resize_short > 0) text += fmt::format("resize: {}\n", resize_short);
-  if (!resize.empty()) text += fmt::format("resize: [{}]\n", fmt::join(resize, ", "));
-  if (!crop.empty()) text += fmt::format("crop: [{}]\n", fmt::join(crop, ", "));
-  text += fmt::format("channels: {}\n", channels == Channels::Rgb ? "rgb" : "bgr");
-  text += fmt::format("scale: {}\n", scale);
-  if (!mean.empty()) text += fmt::format("mean: [{}]\n", fmt::join(mean, ", "));
-  if (!std.empty()) text += fmt::format("std: [{}]\n", fmt::join(std, ", "));
-  return text + fmt::format("layout: {}\n", layout == Layout::Chw ? "chw" : "hwc");
+ImagePlacement Preprocess::placement(int64_t height, int64_t width) const {
+  const Geometry geometry = geometry_of(*this, height, width);
+  return {.scale_x = static_cast<double>(geometry.width) / static_cast<double>(width),
+          .scale_y = static_cast<double>(geometry.height) / static_cast<double>(height),
+          .left = static_cast<double>(geometry.canvas.left - geometry.crop.left),
+          .top = static_cast<double>(geometry.canvas.top - geometry.crop.top),
+          .height = geometry.canvas.height,
+          .width = geometry.canvas.width};
 }
 
-std::vector<std::string> preprocess_presets() {
-  std::vector<std::string> names;
-  for (const auto& [name, preset] : presets()) names.push_back(name);
-  return names;
-}
-
-Preprocess preprocess_preset(const std::string& name) {
-  const auto it = presets().find(name);
-  SPARSEBIT_CHECK(it != presets().end(), InvalidArgument, "unknown preprocessing '", name,
-                  "'; there are ", fmt::format("{}", fmt::join(preprocess_presets(), ", ")));
-  return it->second;
-}
-
-Preprocess read_preprocess(const Yaml& settings) {
-  Preprocess result;
-  const std::vector<std::string> known = {"resize", "crop", "channels", "scale",
-                                          "mean",   "std",  "layout"};
-  for (const auto& [key, value] : settings.entries()) {
-    if (key == "resize" && value.is_list()) {
-      result.resize = sizes_of(value);
-    } else if (key == "resize") {
-      result.resize_short = value.to_int();
-      SPARSEBIT_CHECK(result.resize_short > 0, InvalidArgument, value.where(),
-                      ": expected the length of the shorter side");
-    } else if (key == "crop") {
-      result.crop = sizes_of(value);
-    } else if (key == "channels") {
-      result.channels =
-          is_first(value, "rgb", "bgr") ? Preprocess::Channels::Rgb : Preprocess::Channels::Bgr;
-    } else if (key == "scale") {
-      result.scale = value.to_double();
-    } else if (key == "mean") {
-      result.mean = numbers_of(value);
-    } else if (key == "std") {
-      result.std = numbers_of(value);
-      for (const double number : result.std) {
-        SPARSEBIT_CHECK(number > 0, InvalidArgument, value.where(), ": expected numbers above 0");
-      }
-    } else if (key == "layout") {
-      result.layout =
-          is_first(value, "chw", "hwc") ? Preprocess::Layout::Chw : Preprocess::Layout::Hwc;
-    } else {
-      throw Error(ErrorKind::InvalidArgument,
-                  value.where() + ": there is no key '" + key + "'" + did_you_mean(key, known));
-    }
+Preprocess Preprocess::for_input(int64_t height, int64_t width) const {
+  Preprocess result = *this;
+  if (!letterbox.empty()) result.letterbox = {height, width};
+  if (!pad.empty()) result.pad = {height, width};
+  if (crop.empty()) {
+    if (!resize.empty()) result.resize = {height, width};
+    return result;
+  }
+  result.crop = {height, width};
+  const auto grown = [](int64_t size, int64_t to, int64_t from) {
+    return rounded(static_cast<double>(size) * static_cast<double>(to) / static_cast<double>(from));
+  };
+  if (!resize.empty())
+    result.resize = {grown(resize[0], height, crop[0]), grown(resize[1], width, crop[1])};
+  if (resize_short > 0 && height == width) {
+    result.resize_short = grown(resize_short, height, std::min(crop[0], crop[1]));
+  } else if (resize_short > 0) {  // the shorter side alone may not cover what is not square
+    result.resize_short = 0;
+    result.crop_pct =
+        static_cast<double>(std::min(crop[0], crop[1])) / static_cast<double>(resize_short);
   }
   return result;
 }

@@ -1,10 +1,15 @@
 #include "sparsebit/io/preprocess.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/named_tensors.h"
+#include "sparsebit/io/npy.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
 
 namespace sparsebit::io::preprocess_test {
 namespace {
@@ -49,9 +54,9 @@ TEST(Preprocess, EveryKey) {
   const double expected = (raw[2][1 + 1][3 + 1].item<double>() * 2 - 1) / 2;
   EXPECT_NEAR(x[1][1][0].item<double>(), expected, 1e-5);
   EXPECT_EQ(read(all.describe()).describe(), all.describe());
-  for (const std::string& name : preprocess_presets()) {
-    const Preprocess preset = preprocess_preset(name);
-    EXPECT_EQ(read(preset.describe()).describe(), preset.describe());
+  for (const PreprocessPreset& preset : preprocess_presets()) {
+    EXPECT_EQ(read(preset.settings.describe()), preset.settings) << preset.name;
+    EXPECT_FALSE(preset.summary.empty()) << preset.name;
   }
 }
 
@@ -79,7 +84,123 @@ TEST(Preprocess, WrongSettingsNameTheirLine) {
   EXPECT_THAT([] { read("layout: nhwc"); },
               ThrowsMessage<Error>(HasSubstr("expected chw or hwc, found 'nhwc'")));
   EXPECT_THAT([] { preprocess_preset("imagnet"); },
-              ThrowsMessage<Error>(HasSubstr("there are cifar10, imagenet, mnist, none")));
+              ThrowsMessage<Error>(HasSubstr(
+                  "unknown preprocessing 'imagnet'; there are imagenet, timm, vit, inception")));
+  EXPECT_THAT([] { read("resize: 8\nletterbox: [8, 8]"); },
+              ThrowsMessage<Error>(HasSubstr("resize, letterbox and crop_pct exclude each other")));
+  EXPECT_THAT([] { read("crop_pct: 0.9"); },
+              ThrowsMessage<Error>(HasSubstr("crop_pct needs crop")));
+  EXPECT_THAT([] { read("letterbox: 8\npad: 32"); },
+              ThrowsMessage<Error>(HasSubstr("letterbox goes neither with crop nor with pad")));
+  EXPECT_THAT([] { read("interpolation: lanczos"); },
+              ThrowsMessage<Error>(
+                  HasSubstr("expected bilinear, bicubic, nearest or opencv, found 'lanczos'")));
+  EXPECT_THAT([] { read("crop_pct: 1.5\ncrop: 8"); },
+              ThrowsMessage<Error>(HasSubstr("expected a number above 0 and up to 1")));
+}
+
+// --- resizing ------------------------------------------------------------------------------------
+
+/// The largest difference of bytes from what another library made.
+int64_t farthest(const at::Tensor& found, const at::Tensor& expected) {
+  return (found.to(at::kInt) - expected.to(at::kInt)).abs().max().item<int64_t>();
+}
+
+/// Made by fixtures/make_resized.py with Pillow, OpenCV and ultralytics.
+TEST(Preprocess, ResizesAsOtherLibrariesDo) {
+  const NamedTensors made = load_npz(std::filesystem::path(SPARSEBIT_IO_FIXTURES) / "resized.npz");
+  const at::Tensor& raw = *made.find("image");
+  const std::map<std::string, std::string> sizes = {{"small", "[4, 7]"}, {"large", "[20, 18]"}};
+  for (const auto& [name, size] : sizes) {
+    // Pillow rounds to bytes between rows and columns; the others are computed the same way.
+    for (const auto& [kind, most] :
+         {std::pair("bilinear", 1), {"bicubic", 2}, {"nearest", 0}, {"opencv", 0}}) {
+      const std::string settings =
+          "resize: " + size + "\ninterpolation: " + kind + "\ndtype: uint8";
+      EXPECT_LE(farthest(read(settings).apply(raw), *made.find(name + "_" + kind)), most)
+          << name << " " << kind;
+    }
+    const std::string settings = "letterbox: " + size + "\ninterpolation: opencv\ndtype: uint8";
+    EXPECT_EQ(farthest(read(settings).apply(raw), *made.find(name + "_letterbox")), 0) << name;
+  }
+}
+
+/// Sizes of ultralytics' and YOLOX's own code for a 1080x810 and a 427x640 image.
+TEST(Preprocess, Letterboxes) {
+  const ImagePlacement center = preprocess_preset("yolo").placement(1080, 810);
+  EXPECT_EQ(center.left, 80);
+  EXPECT_EQ(center.top, 0);
+  EXPECT_DOUBLE_EQ(center.scale_x, 480. / 810);
+  EXPECT_EQ(center.height, 640);
+  const Preprocess yolox = preprocess_preset("yolox").for_input(416, 416);
+  const ImagePlacement corner = yolox.placement(427, 640);
+  EXPECT_EQ(corner.left, 0);
+  EXPECT_EQ(corner.top, 0);
+  EXPECT_DOUBLE_EQ(corner.scale_y, 277. / 427);  // 277.55, cut
+  const at::Tensor x = yolox.apply(at::full({3, 427, 640}, 7, at::kByte));
+  EXPECT_EQ(x.sizes(), at::IntArrayRef({3, 416, 416}));
+  EXPECT_EQ(x[0][276][0].item<double>(), 7);
+  EXPECT_EQ(x[0][277][0].item<double>(), 114);
+}
+
+TEST(Preprocess, PadsToASizeOrAMultiple) {
+  const at::Tensor raw = image(5, 6);
+  const at::Tensor x = read("pad: [8, 8]\npad_value: 9").apply(raw);
+  EXPECT_EQ(x.sizes(), at::IntArrayRef({3, 8, 8}));
+  EXPECT_EQ(x[0][0][0].item<double>(), 9);
+  EXPECT_TRUE(at::equal(x.narrow(1, 1, 5).narrow(2, 1, 6), raw.to(at::kFloat)));
+  const at::Tensor y = read("pad: 4\nanchor: corner").apply(raw);
+  EXPECT_EQ(y.sizes(), at::IntArrayRef({3, 8, 8}));
+  EXPECT_TRUE(at::equal(y.narrow(1, 0, 5).narrow(2, 0, 6), raw.to(at::kFloat)));
+  EXPECT_THAT(
+      [&] { read("pad: [4, 9]").apply(raw); },
+      ThrowsMessage<Error>(HasSubstr("an image of 5x6 is larger than what it is padded to, 4x9")));
+}
+
+/// A point of the stored image is found where apply() puts it.
+TEST(Preprocess, PlacementIsWhereThePixelsAre) {
+  at::Tensor raw = at::zeros({3, 30, 40}, at::kByte);
+  raw.narrow(1, 12, 6).narrow(2, 20, 4).fill_(255);  // y 12 to 18, x 20 to 24
+  for (const char* settings :
+       {"letterbox: [60, 60]\npad_value: 0", "letterbox: [60, 60]\npad_value: 0\nanchor: corner",
+        "resize: 60\ncrop: [50, 44]", "resize: [90, 40]", "crop_pct: 0.8\ncrop: [24, 32]",
+        "pad: 32\npad_value: 0"}) {
+    const Preprocess preprocess = read(std::string(settings) + "\ninterpolation: nearest");
+    const at::Tensor bright = (preprocess.apply(raw)[0] > 0).nonzero();
+    const at::Tensor low = std::get<0>(bright.min(0)), high = std::get<0>(bright.max(0));
+    const ImagePlacement at = preprocess.placement(30, 40);
+    EXPECT_NEAR(low[0].item<double>(), 12 * at.scale_y + at.top, 1) << settings;
+    EXPECT_NEAR(high[0].item<double>() + 1, 18 * at.scale_y + at.top, 1) << settings;
+    EXPECT_NEAR(low[1].item<double>(), 20 * at.scale_x + at.left, 1) << settings;
+    EXPECT_NEAR(high[1].item<double>() + 1, 24 * at.scale_x + at.left, 1) << settings;
+    EXPECT_EQ(preprocess.apply(raw).size(1), at.height) << settings;
+    EXPECT_EQ(preprocess.apply(raw).size(2), at.width) << settings;
+  }
+}
+
+TEST(Preprocess, PresetsFollowTheModelsSize) {
+  const Preprocess imagenet = preprocess_preset("imagenet").for_input(299, 299);
+  EXPECT_EQ(imagenet.resize_short, 342);  // torchvision's own numbers for Inception
+  EXPECT_EQ(imagenet.crop, (std::vector<int64_t>{299, 299}));
+  const Preprocess wide = preprocess_preset("imagenet").for_input(256, 128);
+  EXPECT_EQ(wide.apply(image(50, 70)).sizes(), at::IntArrayRef({3, 256, 128}));
+  EXPECT_EQ(wide.apply(image(300, 20)).sizes(), at::IntArrayRef({3, 256, 128}));
+  EXPECT_EQ(preprocess_preset("tf").for_input(96, 96).resize, (std::vector<int64_t>{96, 96}));
+  EXPECT_EQ(preprocess_preset("none").for_input(96, 96), Preprocess{});
+}
+
+TEST(Preprocess, BytesAndGray) {
+  const at::Tensor raw = image(4, 4);
+  const at::Tensor bytes = read("dtype: uint8\nlayout: hwc").apply(raw);
+  EXPECT_EQ(bytes.scalar_type(), at::kByte);
+  EXPECT_TRUE(at::equal(bytes, raw.permute({1, 2, 0})));
+  EXPECT_THAT([&] { read("dtype: uint8\nscale: 0.5").apply(raw); },
+              ThrowsMessage<Error>(HasSubstr("leave out scale, mean and std")));
+  const at::Tensor gray = read("channels: gray").apply(raw);
+  EXPECT_EQ(gray.sizes(), at::IntArrayRef({1, 4, 4}));
+  const double luma = 0.299 * raw[0][1][2].item<double>() + 0.587 * raw[1][1][2].item<double>() +
+                      0.114 * raw[2][1][2].item<double>();
+  EXPECT_NEAR(gray[0][1][2].item<double>(), luma, 0.51);
 }
 
 }  // namespace

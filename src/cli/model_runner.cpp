@@ -1,0 +1,79 @@
+#include "cli/model_runner.h"
+
+#include "cli/file_kind.h"
+#include "cli/model_inputs.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/export/quantized_file.h"
+#include "sparsebit/fx/interpreter.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/InferenceMode.h>
+
+#include <filesystem>
+
+namespace sparsebit::cli {
+namespace {
+
+void add_tensors(const fx::Value& value, std::vector<at::Tensor>& to) {
+  if (value.is_sequence()) {
+    for (const fx::Value& item : value.items()) add_tensors(item, to);
+  } else if (value.is_tensor()) {
+    to.push_back(value.tensor());
+  }
+}
+
+}  // namespace
+
+ModelRunner::ModelRunner(const std::string& source, uint64_t seed, Engine engine)
+    : executors_(fx::make_interpreter) {
+  if (std::filesystem::is_regular_file(source) && exports::is_quantized_file(source)) {
+    owned_ = exports::load_quantized(source);
+    simulation_ = owned_.get();
+  } else {
+    loaded_ = load_model(source, {.seed = seed});
+    loaded_.module->eval();
+  }
+  // What the graph of a simulation tells is only the example it was made with.
+  batch_ = simulation_ ? simulation_->fixed_batch() : loaded_.module->fixed_batch();
+  if (engine == Engine::OnnxRuntime) load_into_onnxruntime(source);
+}
+
+ModelRunner::ModelRunner(quant::QuantModel& simulation)
+    : simulation_(&simulation), batch_(simulation.fixed_batch()) {}
+
+fx::GraphModule& ModelRunner::module() {
+  return simulation_ ? simulation_->module() : *loaded_.module;
+}
+
+std::vector<data::InputSpec> ModelRunner::inputs() {
+  return simulation_ ? data::inputs_of(module()) : input_specs(loaded_);
+}
+
+void ModelRunner::load_into_onnxruntime(const std::string& source) {
+  SPARSEBIT_CHECK(is_onnx_file(source), InvalidArgument, source,
+                  ": ONNX Runtime computes ONNX files only");
+  runtime_ = std::make_unique<exports::OnnxRuntime>();
+  session_ = runtime_->load(source);
+}
+
+std::map<std::string, at::Tensor> ModelRunner::named(const std::vector<at::Tensor>& inputs) {
+  std::map<std::string, at::Tensor> by_name;
+  const auto placeholders = module().graph().placeholders();
+  for (size_t i = 0; i < inputs.size(); ++i) by_name[placeholders[i]->target()] = inputs[i];
+  return by_name;
+}
+
+std::vector<at::Tensor> ModelRunner::run(const std::vector<at::Tensor>& inputs) {
+  if (runtime_) return runtime_->run(session_, named(inputs));
+  const c10::InferenceMode no_gradients;
+  const fx::Value result =
+      simulation_ ? simulation_->forward(values_of(inputs))
+                  : executors_(*loaded_.module, {fx::RunMode::Inference})->run(values_of(inputs));
+  std::vector<at::Tensor> outputs;
+  add_tensors(result, outputs);
+  SPARSEBIT_CHECK(!outputs.empty(), InvalidArgument, "the model gives no tensors");
+  return outputs;
+}
+
+}  // namespace sparsebit::cli
