@@ -12,6 +12,8 @@ set_target_properties(sparsebit_all PROPERTIES EXPORT_NAME sparsebit)
 add_library(sparsebit::sparsebit ALIAS sparsebit_all)
 
 install(TARGETS sparsebit RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# The launcher looks for it there, beside the folder of the launcher.
+install(TARGETS sparsebit_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}/../libexec/sparsebit)
 install(TARGETS sparsebit_all sparsebit_flags ${modules} EXPORT sparsebit-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <iostream>
 #include <span>
 #include <sstream>
 
@@ -17,6 +18,8 @@ namespace sparsebit::cli {
 namespace {
 
 constexpr int kSuccess = 0, kFailure = 1, kBadUsage = 2;
+constexpr const char *kPurpose = "Quantize, prune and deploy neural networks.",
+                     *kProgram = "sparsebit";
 
 using Arguments = std::span<const char* const>;
 
@@ -42,12 +45,16 @@ struct RemarksToLog : c10::WarningHandler {
   }
 };
 
+std::vector<std::string> names_of_commands(CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  return names;
+}
+
 /// CLI11 would only say that a subcommand is required.
 bool is_unknown_command(CLI::App& app, const std::string& word, std::ostream& err) {
-  std::vector<std::string> known;
-  for (const CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
-    known.push_back(command->get_name());
-  }
+  const std::vector<std::string> known = names_of_commands(app);
   const bool is_known = std::find(known.begin(), known.end(), word) != known.end();
   if (word.starts_with("-") || is_known) return false;
   err << "error: unknown command '" << on_one_line(word, std::vector<const char*>{word.c_str()})
@@ -60,8 +67,7 @@ void check_written(std::ostream& out) {
   SPARSEBIT_CHECK(out, Io, "the output could not be written");
 }
 
-int parse_and_run(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
-  CLI::App app{"Quantize, prune and deploy neural networks.", "sparsebit"};
+void declare_commands(CLI::App& app, std::ostream& out) {
   app.set_version_flag("--version", "sparsebit " SPARSEBIT_VERSION);
   app.require_subcommand(1);
   app.failure_message([](const CLI::App*, const CLI::Error& e) {
@@ -84,6 +90,11 @@ int parse_and_run(int argc, const char* const* argv, std::ostream& out, std::ost
   add_eval_command(app, out);
   add_deploy_command(app, out);
   add_platforms_command(app, out);
+}
+
+int parse_and_run(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+  CLI::App app{kPurpose, kProgram};
+  declare_commands(app, out);
   if (argc > 1 && is_unknown_command(app, argv[1], err)) return kBadUsage;
   try {
     app.parse(argc, argv);
@@ -99,6 +110,12 @@ int parse_and_run(int argc, const char* const* argv, std::ostream& out, std::ost
 }
 
 }  // namespace
+
+std::vector<std::string> command_names() {
+  CLI::App app{kPurpose, kProgram};
+  declare_commands(app, std::cout);
+  return names_of_commands(app);
+}
 
 int run(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
   const Arguments arguments(argv, static_cast<size_t>(argc));

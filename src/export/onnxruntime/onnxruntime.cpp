@@ -85,10 +85,12 @@ std::unique_ptr<ChildProcess> start_python(const std::string& interpreter) {
                                         without_logs({}));
 }
 
+/// PREFIX/onnxruntime for PREFIX/bin/PROGRAM and for PREFIX/libexec/sparsebit/sparsebit-program.
 std::filesystem::path folder_beside_program() {
   std::error_code none;
-  return std::filesystem::read_symlink("/proc/self/exe", none).parent_path().parent_path() /
-         "onnxruntime";
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
+  const auto prefix = folder.parent_path();
+  return (prefix.filename() == "libexec" ? prefix.parent_path() : prefix) / "onnxruntime";
 }
 
 /// Where the user says it is, or where it usually is.
