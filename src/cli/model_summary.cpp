@@ -1,38 +1,17 @@
 #include "cli/model_summary.h"
 
-#include "sparsebit/fx/resolve.h"
+#include "sparsebit/fx/computable.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 namespace sparsebit::cli {
-namespace {
-
-bool is_known(const fx::Node& node, const fx::GraphModule& module) {
-  switch (node.op()) {
-    case fx::Opcode::CallFunction:
-      // An operator whose form was not understood is carried, whatever its name.
-      if (node.kwarg("_opset")) return false;
-      [[fallthrough]];
-    case fx::Opcode::CallMethod:
-      return fx::find_spelling(node, module) != nullptr;
-    case fx::Opcode::CallModule: {
-      const fx::ModulePtr target = module.find_module(node.target());
-      const bool has_own_forward = typeid(*target) != typeid(fx::Module);
-      return has_own_forward || target->is_operator();
-    }
-    default:
-      return true;
-  }
-}
-
-}  // namespace
 
 std::vector<std::string> unknown_nodes(const fx::GraphModule& module) {
   std::vector<std::string> names;
   for (const fx::Node& node : module.graph().nodes()) {
-    if (is_known(node, module)) continue;
+    if (fx::has_kernel(node, module)) continue;
     const fx::Value* reason = node.kwarg("_reason");
     const std::string why = reason && reason->is_string() ? ": " + reason->get<std::string>() : "";
     names.push_back(node.name() + " (" + node.target() + why + ")");

@@ -4,6 +4,8 @@
 #include "export/quantization.h"
 
 #include "sparsebit/core/error_context.h"
+#include "sparsebit/fx/call.h"
+#include "sparsebit/fx/computable.h"
 #include "sparsebit/fx/ops/data_sizes.h"
 #include "sparsebit/fx/resolve.h"
 
@@ -11,6 +13,7 @@
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_set>
 
 namespace sparsebit::exports {
@@ -83,7 +86,7 @@ class RecordedRun {
     if (std::any_of(node.inputs().begin(), node.inputs().end(),
                     [&](const Node* n) { return data_.contains(n); }))
       data_.insert(&node);
-    if (is_carried(node)) return std::nullopt;
+    if (is_carried(node)) return execute_carried(node);
     if (quant::find_quantizer(module_, node)) {  // as large
       const auto input = values_.find(node.inputs().front());
       return input == values_.end() ? std::nullopt : std::optional(own(input->second));
@@ -102,6 +105,35 @@ class RecordedRun {
                                 [&] { return "at node '" + node.name() + "'"; });
     note_data(node, *call, args, result);
     return result;
+  }
+
+  /// Graphs inside of a node can be run; what sizes their results have in another run is not known.
+  std::optional<Value> execute_carried(const Node& node) {
+    const bool known = fx::has_kernel(node, module_) &&
+                       std::all_of(node.inputs().begin(), node.inputs().end(),
+                                   [&](const Node* n) { return values_.contains(n); });
+    if (!known) return std::nullopt;
+    auto [args, kwargs] = node.map_arguments([&](Node& n) { return values_.at(&n); });
+    Value result;
+    try {
+      result = fx::call_function(node.target(), std::move(args), std::move(kwargs));
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+    result_.sizes_depend_on_data = true;
+    return other_than_ ? enlarged(result) : result;
+  }
+
+  static Value enlarged(const Value& value) {
+    if (value.is_sequence()) {
+      std::vector<Value> items;
+      for (const Value& item : value.items()) items.push_back(enlarged(item));
+      return fx::Tuple(std::move(items));
+    }
+    if (!value.is_tensor()) return value;
+    std::vector<int64_t> dims(static_cast<size_t>(value.tensor().dim()));
+    std::iota(dims.begin(), dims.end(), 0);
+    return fx::one_larger(value, dims);
   }
 
   /// Finds sizes that depend on data, and changes them when they have to be others.

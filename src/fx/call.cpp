@@ -2,6 +2,7 @@
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/near_match.h"
+#include "sparsebit/fx/graph_operators.h"
 #include "sparsebit/fx/ops/operator.h"
 #include "sparsebit/fx/tracer.h"
 
@@ -26,10 +27,11 @@ const Value* find(const Kwargs& kwargs, std::string_view name) {
 void check_executable(const Spelling* found, const std::string& spelling, const Kwargs& kwargs) {
   const Value* reason = find(kwargs, "_reason");
   const std::string why = reason ? " (" + reason->string() + ")" : "";
+  const bool carried = find(kwargs, "_opset") != nullptr;  // then its file spells it right
   SPARSEBIT_CHECK(found, Unsupported, "the operator '", spelling,
                   "' is not known, so it cannot be executed", why,
-                  why.empty() ? did_you_mean(spelling, operators().spellings()) : "");
-  SPARSEBIT_CHECK(!find(kwargs, "_opset"), Unsupported, "the operator '", spelling,
+                  why.empty() && !carried ? did_you_mean(spelling, operators().spellings()) : "");
+  SPARSEBIT_CHECK(!carried, Unsupported, "the operator '", spelling,
                   "' is carried unchanged from its file, so it cannot be executed", why);
 }
 
@@ -42,6 +44,9 @@ Value call(Opcode op, std::string_view target, const std::string& spelling, std:
     if (found) bind_call(*found, args, kwargs);  // a call that cannot work is an error now
     return tracer->record(op, std::string(target), std::move(args), std::move(kwargs));
   }
+  if (const GraphOperator* with_graphs = graph_operators().find(spelling);
+      with_graphs && find(kwargs, "_opset"))
+    return with_graphs->run(args, kwargs);
   check_executable(found, spelling, kwargs);
   return run_kernel(*found->op, bind_call(*found, args, kwargs));
 }

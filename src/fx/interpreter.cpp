@@ -2,6 +2,7 @@
 
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/fx/call.h"
+#include "sparsebit/fx/computable.h"
 #include "sparsebit/fx/resolve.h"
 #include "sparsebit/fx/tracer.h"
 
@@ -17,7 +18,9 @@ std::string describe_call(const Node& node, const NodeCall& call) {
   std::string values;
   for (const Value& value : call.args) values += (values.empty() ? "" : ", ") + describe(value);
   for (const auto& [name, value] : call.kwargs) {
-    values += (values.empty() ? "" : ", ") + name + "=" + describe(value);
+    // Graphs that a carried operator has as attributes are pages of text.
+    const std::string text = value.is<Dict>() ? "..." : describe(value);
+    values += (values.empty() ? "" : ", ") + name + "=" + text;
   }
   return c10::str("at node '", node.name(), "': ", to_string(node.op()), "[target=", node.target(),
                   "](", values, ")");
@@ -49,12 +52,14 @@ void Interpreter::plan() {
     }
   }
   for (const auto& [node, step] : last_use) steps_[step].last_uses.push_back(step_of_.at(node));
+  if (skips_uncomputable_) skipped_ = uncomputable_nodes(module_);
   planned_version_ = graph.version();
 }
 
 std::unique_ptr<Executor> make_interpreter(GraphModule& module, const ExecutorOptions& options) {
   auto interpreter = std::make_unique<Interpreter>(module, options.mode);
   if (options.kernels) interpreter->use_kernels(*options.kernels);
+  if (options.skip_uncomputable) interpreter->skip_uncomputable();
   return interpreter;
 }
 
@@ -73,6 +78,10 @@ Value Interpreter::run_steps(std::vector<Value> inputs, const Taps& taps) {
   size_t next_input = 0;
   for (size_t i = 0; i < steps_.size(); ++i) {
     const Node& node = *steps_[i].node;
+    if (skipped_.contains(&node)) {  // its value stays None
+      for (const size_t dead : steps_[i].last_uses) values[dead] = None();
+      continue;
+    }
     NodeCall call;
     if (node.op() == Opcode::Placeholder) {
       if (next_input < inputs.size()) call.args = {std::move(inputs[next_input])};
@@ -177,6 +186,7 @@ void run_in_eval_mode(Module& module, const Run& run) {
 Value record_shapes(GraphModule& module, std::vector<Value> inputs) {
   std::unordered_map<const Node*, TensorInfo> seen;
   Interpreter interpreter(module, RunMode::Inference);
+  interpreter.skip_uncomputable();
   interpreter.add_hook({.before = {}, .after = [&](const Node& node, Value& value) {
                           if (!value.is_tensor()) return;
                           const at::Tensor& tensor = value.get<at::Tensor>();
@@ -184,7 +194,9 @@ Value record_shapes(GraphModule& module, std::vector<Value> inputs) {
                         }});
   Value result;
   run_in_eval_mode(module, [&] { result = interpreter.run(std::move(inputs)); });
+  const auto uncomputable = uncomputable_nodes(module);
   for (Node& node : module.graph().nodes()) {
+    if (uncomputable.contains(&node)) continue;  // what its file says of it stays
     const auto it = seen.find(&node);
     node.set_tensor_info(it == seen.end() ? std::nullopt : std::optional(it->second));
   }

@@ -74,7 +74,9 @@ class Profiler {
       note(node, executor_->run_node(node, call), value);
     }
     for (const Node* input : node.inputs()) {
-      if (--readers_.at(input) == 0) values_.erase(input);  // memory is for those still to come
+      const auto readers = readers_.find(input);  // none when it cannot be computed
+      if (readers != readers_.end() && --readers->second == 0)
+        values_.erase(input);  // memory is for those still to come
     }
   }
 

@@ -265,7 +265,9 @@ std::unique_ptr<fx::Executor> QuantModel::make_executor(fx::RunMode mode) const 
   const bool simulates = std::any_of(points_.begin(), points_.end(), [](const QuantPoint& point) {
     return point.is_feature() && point.quantizer->is_enabled();
   });
-  return executors_(*module_, {mode, simulates ? float_kernels(platform()) : nullptr});
+  return executors_(*module_, {.mode = mode,
+                               .kernels = simulates ? float_kernels(platform()) : nullptr,
+                               .skip_uncomputable = true});
 }
 
 void QuantModel::prepare_calibration(const PrepareOptions& options) {

@@ -17,6 +17,8 @@ std::string text_of(const quant::Decision& decision, const platforms::Platform& 
   switch (decision.kind) {
     case DecisionKind::UnknownOperator:
       return "unknown operator";
+    case DecisionKind::BehindUnknown:
+      return named("it depends on", "an operator", " that cannot be computed here");
     case DecisionKind::NoIntegerForm:
       return platform.name + " has no integer form of " + quoted(decision.other);
     case DecisionKind::KeptFloatByPlatform: {

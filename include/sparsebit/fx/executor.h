@@ -52,6 +52,7 @@ class Executor {
 struct ExecutorOptions {
   RunMode mode = RunMode::Autograd;
   const Kernels* kernels = nullptr;  ///< null: ATen's own; must outlive the executor
+  bool skip_uncomputable = false;    ///< unknown operators and their readers give None
 };
 
 /// Makes an executor for a module, which must outlive it.

@@ -30,6 +30,10 @@ class Interpreter : public Executor {
   /// From now on these compute the operators they are for. They must outlive this object.
   void use_kernels(const Kernels& kernels) { kernels_ = &kernels; }
 
+  /// From now on nodes that cannot be computed give None instead of an error, see
+  /// uncomputable_nodes(). Neither hooks nor taps see them.
+  void skip_uncomputable() { skips_uncomputable_ = true; }
+
   Value run(std::vector<Value> inputs, const Taps& taps = {}) override;
 
   /// Hooks do not see it.
@@ -53,6 +57,8 @@ class Interpreter : public Executor {
   RunMode mode_;
   std::vector<NodeHook> hooks_;
   const Kernels* kernels_ = nullptr;
+  bool skips_uncomputable_ = false;
+  std::unordered_map<const Node*, const Node*> skipped_;
   std::vector<Step> steps_;
   std::unordered_map<const Node*, size_t> step_of_;
   size_t placeholder_count_ = 0;
@@ -60,7 +66,7 @@ class Interpreter : public Executor {
 };
 
 /// Runs the graph once, in eval mode, and notes on each node the shape and type of the tensor it
-/// gave. Returns what the model gave.
+/// gave. Returns what the model gave; None in place of what cannot be computed.
 Value record_shapes(GraphModule& module, std::vector<Value> inputs);
 
 }  // namespace sparsebit::fx

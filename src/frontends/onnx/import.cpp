@@ -1,9 +1,12 @@
+#include "frontends/onnx/branches.h"
 #include "frontends/onnx/carried.h"
+#include "frontends/onnx/control_flow.h"
 #include "frontends/onnx/conversion.h"
 #include "frontends/onnx/domains.h"
 #include "frontends/onnx/dtype_inference.h"
 #include "frontends/onnx/four_bit.h"
 #include "frontends/onnx/graph_builder.h"
+#include "frontends/onnx/importer.h"
 #include "frontends/onnx/local_functions.h"
 #include "frontends/onnx/naming.h"
 #include "frontends/onnx/shape_arithmetic.h"
@@ -20,6 +23,7 @@
 #include "sparsebit/io/onnx_file.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace sparsebit::frontends {
 namespace {
@@ -47,8 +51,17 @@ class Importer {
         external_(origin.folder),
         builder_(external_, title_of(model.graph())) {}
 
+  /// Values that a graph inside a node takes from outside.
+  void give(const std::map<std::string, at::Tensor>& values) {
+    is_inner_ = true;
+    for (const auto& [name, tensor] : values) {
+      builder_.define_initializer(name, tensor);
+      model_.mutable_graph()->add_input()->set_name(name);
+    }
+  }
+
   std::unique_ptr<fx::GraphModule> run() {
-    report_opset();
+    if (!is_inner_) report_opset();
     onnx::GraphProto& graph = *model_.mutable_graph();
     constexpr int64_t kAlwaysAllowed = int64_t{64} << 20;
     builder_.set_budget(static_cast<int64_t>(2 * model_.ByteSizeLong()) + kAlwaysAllowed);
@@ -60,6 +73,7 @@ class Importer {
       at_file([&] { note_shapes(*list); });
     }
     builder_.count_reads(graph);
+    add_defined_names(graph, names_);
     std::vector<onnx::NodeProto*> nodes;
     at_file([&] { nodes = sorted_nodes(graph); });
     for (onnx::NodeProto* node : nodes) {
@@ -69,7 +83,7 @@ class Importer {
     std::unique_ptr<fx::GraphModule> result;
     at_file([&] { result = builder_.finish(outputs); });
     fx::lint(result->graph(), *result);
-    tell_choices();
+    if (!is_inner_) tell_choices();
     return result;
   }
 
@@ -222,6 +236,7 @@ class Importer {
       SPARSEBIT_CHECK(name.empty() || builder_.find(name), InvalidModel, "reads '", name,
                       "', which nothing computes");
     }
+    if (read_branch(node)) return;
     builder_.enter(node);
     if (!io::is_default_domain(node.domain())) return carry_unchanged(builder_, node, opsets_, "");
     const size_t mark = builder_.mark();
@@ -232,6 +247,34 @@ class Importer {
       builder_.roll_back(mark);
       carry_unchanged(builder_, node, opsets_, e.details().what);
     }
+  }
+
+  /// Where the condition of an If is known, the nodes of one branch take its place.
+  bool read_branch(onnx::NodeProto& node) {
+    if (node.op_type() != "If" || !io::is_default_domain(node.domain())) return false;
+    const Operand* condition = node.input_size() == 1 ? builder_.find(node.input(0)) : nullptr;
+    if (!condition || !condition->is_constant() || condition->value.tensor().numel() != 1)
+      return false;
+    onnx::GraphProto& branch = branch_of(node, condition->value.to_bool());
+    make_names_unique(branch, names_);
+    read_initializers(branch);
+    note_shapes(branch.value_info());
+    builder_.count_reads(branch);
+    for (onnx::NodeProto& inner : *branch.mutable_node()) {
+      at_node(inner, [&] { read_node(inner); });
+    }
+    for (int i = 0; i < node.output_size(); ++i) {
+      const std::string& result = branch.output(i).name();
+      const Operand* operand = builder_.find(result);
+      SPARSEBIT_CHECK(operand, InvalidModel, "reads '", result, "', which nothing computes");
+      if (const fx::TensorInfo* info = builder_.info(result)) {
+        builder_.set_info(node.output(i), *info);
+      } else if (const auto dtype = builder_.dtype(result)) {
+        builder_.set_dtype(node.output(i), *dtype);
+      }
+      builder_.define(node.output(i), *operand);
+    }
+    return true;
   }
 
   /// What follows from a node's inputs is better than what the file claims of its results.
@@ -331,7 +374,9 @@ class Importer {
   io::ExternalData external_;
   GraphBuilder builder_;
   OperatorSets opsets_;
-  int defaults_ = 0;  // inputs that became constants
+  bool is_inner_ = false;
+  std::unordered_set<std::string> names_;  // of all values of the graph and of branches in it
+  int defaults_ = 0;                       // inputs that became constants
   int foreign_ = 0;   // inputs of types that libtorch does not have
   std::string first_foreign_;
   int four_bits_ = 0;  // inputs and outputs that became wider
@@ -340,7 +385,16 @@ class Importer {
 
 }  // namespace
 
+std::unique_ptr<fx::GraphModule> import_inner_graph(onnx::ModelProto&& model,
+                                                    const std::map<std::string, at::Tensor>& given,
+                                                    const std::string& name) {
+  Importer importer(model, {.name = name});
+  importer.give(given);
+  return importer.run();
+}
+
 std::unique_ptr<fx::GraphModule> import_onnx(onnx::ModelProto&& model, const OnnxOrigin& origin) {
+  add_control_flow();
   return Importer(model, origin).run();
 }
 

@@ -4,6 +4,7 @@
 
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/core/parallel.h"
+#include "sparsebit/fx/computable.h"
 #include "sparsebit/fx/executor.h"
 #include "sparsebit/fx/memory_groups.h"
 
@@ -22,7 +23,12 @@ class Sequence {
  public:
   Sequence(fx::GraphModule& module, const std::vector<QuantPoint>& points, ValueStore& store,
            const CalcOptions& options, fx::Executor& executor)
-      : module_(module), store_(store), options_(options), executor_(executor), memory_(module) {
+      : module_(module),
+        store_(store),
+        options_(options),
+        executor_(executor),
+        memory_(module),
+        uncomputable_(fx::uncomputable_nodes(module)) {
     for (const QuantPoint& point : points) {
       if (!point.observed) continue;
       points_[point.name] = &point;
@@ -39,7 +45,9 @@ class Sequence {
     size_t input = 0;
     for (const Node& node : module_.graph().nodes()) {
       if (node.op() == fx::Opcode::Output) break;
-      if (node.op() == fx::Opcode::Placeholder) {
+      if (uncomputable_.contains(&node)) {
+        // nothing reads it that has a range to find
+      } else if (node.op() == fx::Opcode::Placeholder) {
         take_input(node, samples, input++);
       } else {
         calibrate_at(node);
@@ -135,6 +143,7 @@ class Sequence {
   CalcOptions options_;
   fx::Executor& executor_;
   fx::MemoryGroups memory_;
+  std::unordered_map<const Node*, const Node*> uncomputable_;
   size_t samples_ = 0;
   std::unordered_map<std::string_view, const QuantPoint*> points_;  // by their nodes
   std::unordered_map<const Quantizer*, int> unseen_;  // points before its scale is found

@@ -28,11 +28,26 @@ void PlacementBuilder::for_each_call(
     if (is_skipped(node)) {
       decide_float(node, DecisionKind::SkippedModule);
     } else if (!call) {
-      decide_float(node, DecisionKind::UnknownOperator);
+      decide_float(float_if_uncomputable(node).value_or(float_without_operator(node)));
+    } else if (std::optional<Decision> decision = float_if_uncomputable(node)) {
+      decide_float(std::move(*decision));
     } else {
       place(node, *call);
     }
   }
+}
+
+/// Operators with graphs, such as onnx.If, are known although they are in no table.
+Decision PlacementBuilder::float_without_operator(const Node& node) {
+  if (node.kwarg("_opset")) return {DecisionKind::NoIntegerForm, node.name(), node.target()};
+  return {DecisionKind::UnknownOperator, node.name()};
+}
+
+std::optional<Decision> PlacementBuilder::float_if_uncomputable(const Node& node) const {
+  const auto it = uncomputable_.find(&node);
+  if (it == uncomputable_.end()) return std::nullopt;
+  if (it->second == &node) return Decision{DecisionKind::UnknownOperator, node.name()};
+  return Decision{DecisionKind::BehindUnknown, node.name(), it->second->name()};
 }
 
 namespace {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sparsebit/fx/computable.h"
 #include "sparsebit/fx/graph_module.h"
 #include "sparsebit/fx/resolve.h"
 #include "sparsebit/quant/placement/placement.h"
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,10 +21,17 @@ namespace sparsebit::quant {
 class PlacementBuilder {
  protected:
   PlacementBuilder(fx::GraphModule& module, const QConfig& config)
-      : module_(module), config_(config), platform_(*config.platform) {}
+      : module_(module),
+        config_(config),
+        platform_(*config.platform),
+        uncomputable_(fx::uncomputable_nodes(module)) {}
 
   /// Shows every call of the graph, in order. What is skipped or unknown is noted as float instead.
   void for_each_call(const std::function<void(fx::Node&, const fx::OperatorCall&)>& place);
+  /// Why a call that no operator table has stays float.
+  static Decision float_without_operator(const fx::Node& node);
+  /// Why a node stays float that cannot be computed here, so that no range of it can be found.
+  std::optional<Decision> float_if_uncomputable(const fx::Node& node) const;
   /// Whether the user asked for the inputs of a module or function that no table has.
   bool is_added_unknown(const fx::Node& node) const;
   /// The finished placement. Throws InvalidArgument when groups of weights do not fit.
@@ -58,6 +67,7 @@ class PlacementBuilder {
   void note_unused(const Specific& specific, const std::string& side);
   void note_unused_selection();
 
+  std::unordered_map<const fx::Node*, const fx::Node*> uncomputable_;
   std::vector<const SpecificRule*> used_;
   std::set<std::string> used_skips_;
   std::vector<const fx::Node*> misfits_;  // layers that GROUP_SIZE does not fit

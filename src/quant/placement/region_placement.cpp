@@ -67,7 +67,9 @@ class RegionPlacement : public PlacementBuilder {
   void find_candidate(Node& node) {
     if (!is_call(node)) return;
     const std::optional<fx::OperatorCall> call = fx::resolve(node, module_);
-    if (!call) return decide_float(node, DecisionKind::UnknownOperator);
+    if (std::optional<Decision> decision = float_if_uncomputable(node))
+      return decide_float(std::move(*decision));
+    if (!call) return decide_float(float_without_operator(node));
     if (call->op->name == "getitem" && part_of(node)) return;  // see source_of()
     if (std::optional<Decision> decision = float_by_rule(platform_, node, *call)) {
       if (gives_floats(node)) decide_float(std::move(*decision));

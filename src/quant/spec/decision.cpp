@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::pair<DecisionKind, std::string_view> kNames[] = {
     {DecisionKind::UnknownOperator, "unknown_operator"},
+    {DecisionKind::BehindUnknown, "behind_unknown"},
     {DecisionKind::NoIntegerForm, "no_integer_form"},
     {DecisionKind::KeptFloatByPlatform, "kept_float_by_platform"},
     {DecisionKind::ArgumentNotSupported, "argument_not_supported"},

@@ -10,6 +10,7 @@ namespace sparsebit::quant {
 enum class DecisionKind {
   // The operator.
   UnknownOperator,       ///< no operator table has it
+  BehindUnknown,         ///< it reads a result of `other`, an unknown operator
   NoIntegerForm,         ///< the platform has no row for the operator `other`
   KeptFloatByPlatform,   ///< the platform says why it is better left alone
   ArgumentNotSupported,  ///< there is no integer form for what the argument `other` is

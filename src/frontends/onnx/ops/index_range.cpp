@@ -9,11 +9,11 @@ namespace {
 
 using fx::Opcode;
 using fx::Value;
-using Names = std::set<std::string, std::less<>>;
+using CallNames = std::set<std::string, std::less<>>;
 
 /// Calls whose results are elements of the first argument.
-const Names& moving_calls() {
-  static const Names names = {"contiguous",       "expand",
+const CallNames& moving_calls() {
+  static const CallNames names = {"contiguous",       "expand",
                               "repeat",           "to",
                               "type_as",          "onnx.Expand",
                               "onnx.Slice",       "onnx.Tile",
@@ -29,16 +29,16 @@ const Names& moving_calls() {
 }
 
 /// Calls that are not negative when none of their arguments is.
-const Names& combining_calls() {
-  static const Names names = {"operator.add", "operator.floordiv", "operator.mul",  "torch.add",
+const CallNames& combining_calls() {
+  static const CallNames names = {"operator.add", "operator.floordiv", "operator.mul",  "torch.add",
                               "torch.arange", "torch.maximum",     "torch.minimum", "torch.mul",
                               "torch.tensor", "torch.where"};
   return names;
 }
 
 /// Calls that are never negative.
-const Names& counting_calls() {
-  static const Names names = {"numel",
+const CallNames& counting_calls() {
+  static const CallNames names = {"numel",
                               "size",
                               "torch.abs",
                               "torch.argmax",
