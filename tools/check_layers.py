@@ -15,6 +15,7 @@ USES = {
     "core": [],
     "io": ["core"],
     "text": ["core"],
+    "metrics": ["core"],
     "fx/ops": ["core"],
     "fx": ["core", "fx/ops"],
     "data": ["io", "text", "fx"],
@@ -36,7 +37,8 @@ USES = {
     "export": ["fx", "nn", "io", "frontends", "quant"],
     "deploy": ["quant", "export"],
     "report": ["quant"],
-    "cli": ["deploy", "zoo", "io", "data", "passes", "frontends", "export", "quant", "report"],
+    "cli": ["deploy", "zoo", "io", "data", "passes", "frontends", "export", "quant", "report",
+            "metrics"],
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"](?:sparsebit/)?([^">]+)[">]')

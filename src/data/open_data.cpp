@@ -19,11 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_text(const fs::path& path) {
-  const fs::path suffix = path.extension();
-  return suffix == ".txt" || suffix == ".jsonl" || suffix == ".json";
-}
-
 bool is_manifest(const fs::path& path) {
   return path.extension() == ".yaml" || path.extension() == ".yml";
 }
@@ -54,7 +49,7 @@ class DataOpener {
                     ": there is no such file or folder");
     if (is_manifest(request_.path)) {
       open_manifest();
-    } else if (is_text(request_.path)) {
+    } else if (is_text_file(request_.path)) {
       open_texts(request_.path, request_.tokenizer);
     } else if (fs::is_directory(request_.path) && has_part_for_input(request_.path)) {
       open_folder();
@@ -174,8 +169,8 @@ class DataOpener {
         ": texts need a tokenizer; give --tokenizer with a tokenizer.json or vocab.txt");
     refuse_labels();
     const auto tokenizer = text::load_tokenizer(tokenizer_file);
-    const auto samples =
-        std::make_shared<const TextSamples>(read_texts(file, *tokenizer, most_tokens()));
+    const auto samples = std::make_shared<const TextSamples>(
+        read_texts(file, *tokenizer, most_tokens(), request_.text_part));
     if (samples->truncated > 0)
       notes_.push_back(c10::str(samples->truncated, " of ", samples->encodings.size(),
                                 " texts are cut to ", most_tokens(), " tokens"));

@@ -1,15 +1,12 @@
 #include "data/text_samples.h"
 
-#include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
 
 #include <ATen/ATen.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
-#include <sstream>
 
 namespace sparsebit::data {
 namespace {
@@ -55,37 +52,6 @@ class TokenDataset : public io::Dataset {
   TokenRole role_;
 };
 
-/// A text, or two, and a class.
-struct Line {
-  std::string text;
-  std::optional<std::string> pair = {};
-  std::optional<int64_t> label = {};
-};
-
-std::optional<std::string> text_at(const nlohmann::json& json,
-                                   std::initializer_list<const char*> keys) {
-  for (const char* key : keys) {
-    if (json.contains(key) && json.at(key).is_string()) return json.at(key).get<std::string>();
-  }
-  return std::nullopt;
-}
-
-Line read_json_line(const std::string& text, const std::string& where) {
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  SPARSEBIT_CHECK(json.is_object(), InvalidArgument, where, ": this is no JSON object");
-  const auto first = text_at(json, {"text", "sentence", "sentence1", "question", "premise"});
-  SPARSEBIT_CHECK(first, InvalidArgument, where,
-                  ": there is no text; expected the key text, sentence, sentence1, question or "
-                  "premise");
-  Line line{*first, text_at(json, {"text_pair", "sentence2", "context", "hypothesis"})};
-  if (json.contains("label")) {
-    SPARSEBIT_CHECK(json.at("label").is_number_integer(), InvalidArgument, where,
-                    ": the label is no class number but ", json.at("label").dump());
-    line.label = json.at("label").get<int64_t>();
-  }
-  return line;
-}
-
 }  // namespace
 
 std::optional<TokenRole> token_role(const std::string& input) {
@@ -105,31 +71,22 @@ std::optional<TokenRole> token_role(const std::string& input) {
 }
 
 TextSamples read_texts(const std::filesystem::path& file, const text::Tokenizer& tokenizer,
-                       int64_t length) {
-  const bool is_json = file.extension() == ".jsonl" || file.extension() == ".json";
-  std::istringstream stream(read_file(file));
+                       int64_t length, TextPart part) {
   TextSamples samples{
       .encodings = {}, .labels = {}, .description = "texts, " + file.filename().string()};
-  int64_t number = 0;
-  for (std::string text; std::getline(stream, text);) {
-    ++number;
-    if (text.ends_with('\r')) text.pop_back();
-    if (text.find_first_not_of(" \t") == std::string::npos) continue;
-    const std::string where = file.string() + ":" + std::to_string(number);
-    const Line line = is_json ? read_json_line(text, where) : Line{text};
-    with_context(
-        [&] { samples.encodings.push_back(tokenizer.encode(line.text, line.pair, length)); },
-        [&] { return "at " + where; });
+  for (const TextLine& line : read_text_lines(file)) {
+    const std::string where = file.string() + ":" + std::to_string(line.number);
+    SPARSEBIT_CHECK(part != TextPart::Second || line.pair, InvalidArgument, where,
+                    ": there is no second text");
+    const std::string& first = part == TextPart::Second ? *line.pair : line.text;
+    const auto second = part == TextPart::Both ? line.pair : std::nullopt;
+    with_context([&] { samples.encodings.push_back(tokenizer.encode(first, second, length)); },
+                 [&] { return "at " + where; });
     SPARSEBIT_CHECK(!samples.encodings.back().ids.empty(), InvalidArgument, where,
                     ": the text has no tokens");
-    SPARSEBIT_CHECK(
-        samples.labels.empty() || line.label.has_value() == samples.labels[0].has_value(),
-        InvalidArgument, where, ": some texts have a label and others do not");
     samples.labels.push_back(line.label);
     samples.truncated += samples.encodings.back().truncated ? 1 : 0;
   }
-  SPARSEBIT_CHECK(!samples.encodings.empty(), InvalidArgument, file.string(),
-                  ": there are no texts in it");
   return samples;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sparsebit/data/text_lines.h"
 #include "sparsebit/io/dataset.h"
 #include "sparsebit/text/tokenizer.h"
 
@@ -26,12 +27,11 @@ struct TextSamples {
   int64_t truncated = 0;  ///< how many texts were cut
 };
 
-/// Each line that is not empty; or of a .jsonl file `text` (or `sentence`, `sentence1`, `question`,
-/// `premise`), `text_pair` (or `sentence2`, `context`, `hypothesis`) and `label` of each line.
+/// The texts of a file, see read_text_lines().
 /// @param length  most tokens of a text.
 /// Throws InvalidArgument, naming the line.
 TextSamples read_texts(const std::filesystem::path& file, const text::Tokenizer& tokenizer,
-                       int64_t length);
+                       int64_t length, TextPart part = TextPart::Both);
 
 /// One input of them; samples differ in length.
 std::shared_ptr<const io::Dataset> token_dataset(std::shared_ptr<const TextSamples> samples,

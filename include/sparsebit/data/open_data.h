@@ -1,6 +1,7 @@
 #pragma once
 
 #include "sparsebit/data/model_data.h"
+#include "sparsebit/data/text_lines.h"
 
 #include <filesystem>
 #include <string>
@@ -16,6 +17,7 @@ struct DataRequest {
   io::Preprocess preprocess = {};        ///< of images and arrays
   std::filesystem::path tokenizer = {};  ///< for texts; see text::load_tokenizer()
   int64_t max_length = 512;              ///< tokens of a text, where the model's input is open
+  TextPart text_part = TextPart::Both;   ///< of lines with two texts
   /// Inputs that are the same for every sample, by name: "ones", "zeros", a number or FILE.npy.
   std::vector<std::pair<std::string, std::string>> fixed = {};
 };
@@ -25,9 +27,8 @@ struct DataRequest {
 ///     what io::open_dataset() reads   for the only input that is not fixed
 ///     an .npz file                    arrays called like the inputs; labels in `labels` or `y`
 ///     a folder                        with NAME.npy or a folder NAME for each input
-///     a .txt or .jsonl file           texts for input_ids, attention_mask, token_type_ids and
-///                                     position_ids; a line each, or JSON with `text`, `text_pair`
-///                                     and `label`
+///     a .txt, .jsonl or .tsv file     texts for input_ids, attention_mask, token_type_ids and
+///                                     position_ids; see read_text_lines()
 ///     a .yaml file                    a manifest: where each input comes from, see docs
 ///
 /// Throws Io when nothing is there, InvalidArgument, naming input and source, when they do not fit.

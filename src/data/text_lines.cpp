@@ -1,0 +1,183 @@
+#include "sparsebit/data/text_lines.h"
+
+#include "sparsebit/core/atomic_file.h"
+#include "sparsebit/core/error.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <sstream>
+
+namespace sparsebit::data {
+namespace {
+
+constexpr std::array kTextKeys = {"text", "sentence", "sentence1", "question", "premise"};
+constexpr std::array kPairKeys = {"text_pair", "sentence2", "context", "hypothesis"};
+
+template <class Keys>
+std::optional<std::string> text_at(const nlohmann::json& json, const Keys& keys) {
+  for (const char* key : keys) {
+    if (json.contains(key) && json.at(key).is_string()) return json.at(key).get<std::string>();
+  }
+  return std::nullopt;
+}
+
+TextLine read_json(const std::string& text, const std::string& where) {
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  SPARSEBIT_CHECK(json.is_object(), InvalidArgument, where, ": this is no JSON object");
+  const auto first = text_at(json, kTextKeys);
+  SPARSEBIT_CHECK(first, InvalidArgument, where,
+                  ": there is no text; expected the key text, sentence, sentence1, question or "
+                  "premise");
+  TextLine line{*first, text_at(json, kPairKeys)};
+  if (json.contains("label")) {
+    SPARSEBIT_CHECK(json.at("label").is_number_integer(), InvalidArgument, where,
+                    ": the label is no class number but ", json.at("label").dump());
+    line.label = json.at("label").get<int64_t>();
+  }
+  if (json.contains("score")) {
+    SPARSEBIT_CHECK(json.at("score").is_number(), InvalidArgument, where,
+                    ": the score is no number but ", json.at("score").dump());
+    line.score = json.at("score").get<double>();
+  }
+  return line;
+}
+
+// --- tables --------------------------------------------------------------------------------------
+
+/// Where the parts of a line stand in a table; -1: nowhere.
+struct Columns {
+  int text = -1, pair = -1, score = -1, label = -1;
+};
+
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells = {""};
+  for (const char c : line) {
+    if (c == '\t') {
+      cells.emplace_back();
+    } else {
+      cells.back() += c;
+    }
+  }
+  return cells;
+}
+
+template <class Number>
+std::optional<Number> number_in(const std::string& cell) {
+  Number number = 0;
+  const auto [stop, failed] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
+  const bool is_number = failed == std::errc() && stop == cell.data() + cell.size();
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
+/// By the names of a heading; nothing when the line is none.
+std::optional<Columns> heading(const std::vector<std::string>& cells) {
+  const auto column = [&](const auto& names) {
+    for (const char* name : names) {
+      const auto found = std::find(cells.begin(), cells.end(), name);
+      if (found != cells.end()) return static_cast<int>(found - cells.begin());
+    }
+    return -1;
+  };
+  const Columns columns{column(kTextKeys), column(kPairKeys), column(std::array{"score"}),
+                        column(std::array{"label"})};
+  return columns.text >= 0 ? std::optional(columns) : std::nullopt;
+}
+
+Columns columns_without_heading(const std::vector<std::string>& cells, const std::string& where) {
+  if (cells.size() == 3) return {.text = 0, .pair = 1, .score = 2};
+  // genre, file, year, number, score, two sentences, sometimes their sources
+  if (cells.size() >= 7) return {.text = 5, .pair = 6, .score = 4};
+  throw Error(ErrorKind::InvalidArgument,
+              where +
+                  ": expected a heading with sentence1, sentence2 and score, or lines of two "
+                  "texts and a score, or those of the STS benchmark; found " +
+                  std::to_string(cells.size()) + " columns");
+}
+
+TextLine read_row(const std::vector<std::string>& cells, const Columns& columns,
+                  const std::string& where) {
+  const int last = std::max({columns.text, columns.pair, columns.score, columns.label});
+  SPARSEBIT_CHECK(last < std::ssize(cells), InvalidArgument, where, ": there are ", cells.size(),
+                  " columns, and at least ", last + 1, " are expected");
+  const auto cell = [&](int column) { return cells[static_cast<size_t>(column)]; };
+  TextLine line{cell(columns.text)};
+  if (columns.pair >= 0) line.pair = cell(columns.pair);
+  if (columns.score >= 0) {
+    line.score = number_in<double>(cell(columns.score));
+    SPARSEBIT_CHECK(line.score, InvalidArgument, where, ": the score is no number but '",
+                    cell(columns.score), "'");
+  }
+  if (columns.label >= 0) {
+    line.label = number_in<int64_t>(cell(columns.label));
+    SPARSEBIT_CHECK(line.label, InvalidArgument, where, ": the label is no class number but '",
+                    cell(columns.label), "'");
+  }
+  return line;
+}
+
+/// Reads lines of one kind after each other.
+class LineReader {
+ public:
+  explicit LineReader(const std::filesystem::path& file) : kind_(file.extension().string()) {}
+
+  /// Nothing for a heading.
+  std::optional<TextLine> read(const std::string& text, const std::string& where) {
+    if (kind_ == ".txt") return TextLine{text};
+    if (kind_ != ".tsv") return read_json(text, where);
+    const std::vector<std::string> cells = cells_of(text);
+    if (columns_) return read_row(cells, *columns_, where);
+    columns_ = heading(cells);
+    if (columns_) return std::nullopt;
+    columns_ = columns_without_heading(cells, where);
+    return read_row(cells, *columns_, where);
+  }
+
+ private:
+  std::string kind_;
+  std::optional<Columns> columns_;  // of a table
+};
+
+void check_alike(const TextLine& line, const TextLine& first, const std::string& where) {
+  SPARSEBIT_CHECK(line.label.has_value() == first.label.has_value(), InvalidArgument, where,
+                  ": some texts have a label and others do not");
+  SPARSEBIT_CHECK(line.score.has_value() == first.score.has_value(), InvalidArgument, where,
+                  ": some texts have a score and others do not");
+}
+
+}  // namespace
+
+bool is_text_file(const std::filesystem::path& file) {
+  constexpr std::array kSuffixes = {".txt", ".jsonl", ".json", ".tsv"};
+  return std::find(kSuffixes.begin(), kSuffixes.end(), file.extension().string()) !=
+         kSuffixes.end();
+}
+
+std::vector<TextLine> read_text_lines(const std::filesystem::path& file) {
+  std::istringstream stream(read_file(file));
+  LineReader reader(file);
+  std::vector<TextLine> lines;
+  int64_t number = 0;
+  for (std::string text; std::getline(stream, text);) {
+    ++number;
+    if (text.ends_with('\r')) text.pop_back();
+    if (text.find_first_not_of(" \t") == std::string::npos) continue;
+    const std::string where = file.string() + ":" + std::to_string(number);
+    std::optional<TextLine> line = reader.read(text, where);
+    if (!line) continue;
+    line->number = number;
+    lines.push_back(std::move(*line));
+    check_alike(lines.back(), lines.front(), where);
+  }
+  SPARSEBIT_CHECK(!lines.empty(), InvalidArgument, file.string(), ": there are no texts in it");
+  return lines;
+}
+
+bool are_scored_pairs(const std::vector<TextLine>& lines) {
+  return std::all_of(lines.begin(), lines.end(),
+                     [](const TextLine& line) { return line.pair && line.score; });
+}
+
+}  // namespace sparsebit::data

@@ -1,0 +1,107 @@
+#include "io/box_label_kinds.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/mapped_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+namespace sparsebit::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A box in shares of the image.
+LabelledBox box_of(const std::vector<double>& shares) {
+  LabelledBox box;
+  if (shares.size() == 4) {
+    box = {shares[0] - shares[2] / 2, shares[1] - shares[3] / 2, shares[0] + shares[2] / 2,
+           shares[1] + shares[3] / 2};
+    return box;
+  }
+  box = {shares[0], shares[1], shares[0], shares[1]};
+  for (size_t i = 0; i + 1 < shares.size(); i += 2) {  // corners of a polygon
+    box.left = std::min(box.left, shares[i]);
+    box.right = std::max(box.right, shares[i]);
+    box.top = std::min(box.top, shares[i + 1]);
+    box.bottom = std::max(box.bottom, shares[i + 1]);
+  }
+  return box;
+}
+
+LabelledBox read_line(const std::string& line, const std::string& where) {
+  std::istringstream words(line);
+  std::vector<double> numbers;
+  for (double number; words >> number;) numbers.push_back(number);
+  constexpr double kMostClasses = 1e6;
+  const bool has_class = words.eof() && !numbers.empty() && numbers[0] >= 0 &&
+                         numbers[0] < kMostClasses && numbers[0] == std::floor(numbers[0]);
+  const bool has_box = numbers.size() == 5 || (numbers.size() >= 7 && numbers.size() % 2 == 1);
+  SPARSEBIT_CHECK(has_class && has_box, InvalidArgument, where,
+                  ": expected a class number and x, y, width and height of a box, found '", line,
+                  "'");
+  for (size_t i = 1; i < numbers.size(); ++i) {
+    // Rounded shares may lie a little outside.
+    SPARSEBIT_CHECK(numbers[i] > -0.01 && numbers[i] < 1.01, InvalidArgument, where,
+                    ": boxes are shares of the image, from 0 to 1; found ", numbers[i]);
+  }
+  LabelledBox box = box_of({numbers.begin() + 1, numbers.end()});
+  box.label = static_cast<int64_t>(numbers[0]);
+  return box;
+}
+
+class YoloLabels : public BoxLabels {
+ public:
+  explicit YoloLabels(fs::path folder) : folder_(std::move(folder)) {
+    bool has_labels = false;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_))
+      has_labels = has_labels || entry.path().extension() == ".txt";
+    SPARSEBIT_CHECK(has_labels, InvalidArgument, folder_.string(),
+                    ": there are no labels (.txt) in it");
+  }
+
+  std::optional<std::vector<LabelledBox>> of(const std::string& image, int64_t height,
+                                             int64_t width) const override {
+    const fs::path file = file_of(image);
+    std::vector<LabelledBox> boxes;
+    if (file.empty()) return boxes;
+    const MappedFile mapped(file);
+    std::istringstream lines{std::string(mapped.bytes())};
+    int number = 0;
+    for (std::string line; std::getline(lines, line);) {
+      ++number;
+      if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+      LabelledBox box = read_line(line, file.string() + ":" + std::to_string(number));
+      box.left *= static_cast<double>(width);
+      box.right *= static_cast<double>(width);
+      box.top *= static_cast<double>(height);
+      box.bottom *= static_cast<double>(height);
+      boxes.push_back(box);
+    }
+    return boxes;
+  }
+
+ private:
+  /// Empty when there is none.
+  fs::path file_of(const std::string& image) const {
+    fs::path inside = fs::path(image).replace_extension(".txt");
+    if (inside.begin() != inside.end() && *inside.begin() == "images")
+      inside = inside.lexically_relative("images");
+    for (const fs::path& file : {folder_ / inside, folder_ / inside.filename()}) {
+      if (fs::is_regular_file(file)) return file;
+    }
+    return {};
+  }
+
+  fs::path folder_;
+};
+
+}  // namespace
+
+std::unique_ptr<BoxLabels> open_yolo_labels(const fs::path& folder) {
+  return std::make_unique<YoloLabels>(folder);
+}
+
+}  // namespace sparsebit::io
