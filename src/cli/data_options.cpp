@@ -65,9 +65,7 @@ io::Preprocess preprocess_of(const std::string& preset_or_file) {
   return io::preprocess_preset(preset_or_file);  // with an error that lists them
 }
 
-namespace {
-
-/// Files of models on the Hugging Face hub lie beside their tokenizer, or in a folder beside it.
+// Files of models on the Hugging Face hub lie beside their tokenizer, or in a folder beside it.
 std::string tokenizer_beside(const std::string& model) {
   namespace fs = std::filesystem;
   if (!fs::is_regular_file(model)) return "";
@@ -80,13 +78,16 @@ std::string tokenizer_beside(const std::string& model) {
   return "";
 }
 
+namespace {
+
 data::DataRequest request_of(const DataOptions& options, const std::string& source,
                              const io::Preprocess& preprocess) {
   data::DataRequest request{.path = options.data,
                             .labels = options.labels,
                             .preprocess = preprocess,
                             .tokenizer = options.tokenizer,
-                            .max_length = options.max_length};
+                            .max_length = options.max_length,
+                            .text_part = options.text_part};
   if (options.tokenizer.empty()) request.tokenizer = tokenizer_beside(source);
   for (const std::string& text : options.fixed) {
     const size_t equals = text.find('=');

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "sparsebit/data/model_data.h"
+#include "sparsebit/data/text_lines.h"
 #include "sparsebit/fx/graph_module.h"
 #include "sparsebit/io/preprocess.h"
 
@@ -18,9 +19,10 @@ namespace sparsebit::cli {
 struct DataOptions {
   std::string data;
   std::string labels;
-  std::string preprocess = {};          ///< a preset, or a YAML file; empty when not told
-  std::string tokenizer = {};           ///< file or folder; empty: beside the model
-  int64_t max_length = 512;             ///< tokens of a text
+  std::string preprocess = {};  ///< a preset, or a YAML file; empty when not told
+  std::string tokenizer = {};   ///< file or folder; empty: beside the model
+  int64_t max_length = 512;     ///< tokens of a text
+  data::TextPart text_part = data::TextPart::Both;  ///< of lines with two texts; not an option
   std::vector<std::string> fixed = {};  ///< NAME=ones, NAME=zeros, NAME=0.5 or NAME=FILE.npy
   int64_t samples = 0;                  ///< 0 = all
   int64_t batch_size = 8;
@@ -49,6 +51,8 @@ class PreparedData {
   bool has_labels() const { return data_.has_labels(); }
   bool is_ragged() const { return data_.is_ragged(); }
   const io::Preprocess& preprocess() const { return preprocess_; }
+  /// Of the samples that Batch::stored describes.
+  const io::Preprocess& stored_preprocess() const { return data_.feeds().front().preprocess; }
   /// Whether samples are stored as bytes.
   bool has_bytes() const;
 
@@ -61,6 +65,9 @@ class PreparedData {
   std::vector<int64_t> chosen_;  // ascending
   int64_t batch_size_;
 };
+
+/// The tokenizer that lies in the model's folder or in the one around it; empty when there is none.
+std::string tokenizer_beside(const std::string& model);
 
 /// What a model runs on.
 std::vector<fx::Value> values_of(const std::vector<at::Tensor>& inputs);

@@ -2,6 +2,7 @@
 
 #include "cli/file_kind.h"
 #include "cli/model_inputs.h"
+#include "cli/model_outputs.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/export/quantized_file.h"
@@ -13,18 +14,6 @@
 #include <filesystem>
 
 namespace sparsebit::cli {
-namespace {
-
-void add_tensors(const fx::Value& value, std::vector<at::Tensor>& to) {
-  if (value.is_sequence()) {
-    for (const fx::Value& item : value.items()) add_tensors(item, to);
-  } else if (value.is_tensor()) {
-    to.push_back(value.tensor());
-  }
-}
-
-}  // namespace
-
 ModelRunner::ModelRunner(const std::string& source, uint64_t seed, Engine engine)
     : executors_(fx::make_interpreter) {
   if (std::filesystem::is_regular_file(source) && exports::is_quantized_file(source)) {
@@ -65,13 +54,26 @@ std::map<std::string, at::Tensor> ModelRunner::named(const std::vector<at::Tenso
 }
 
 std::vector<at::Tensor> ModelRunner::run(const std::vector<at::Tensor>& inputs) {
-  if (runtime_) return runtime_->run(session_, named(inputs));
+  std::vector<at::Tensor> tensors;
+  for (metrics::NamedOutput& output : run_named(inputs))
+    tensors.push_back(std::move(output.tensor));
+  return tensors;
+}
+
+std::vector<metrics::NamedOutput> ModelRunner::run_named(const std::vector<at::Tensor>& inputs) {
+  std::vector<metrics::NamedOutput> outputs;
+  if (runtime_) {
+    const std::vector<at::Tensor> results = runtime_->run(session_, named(inputs));
+    for (size_t i = 0; i < results.size(); ++i)
+      outputs.push_back({session_.outputs.at(i), results[i]});
+    return outputs;
+  }
   const c10::InferenceMode no_gradients;
   const fx::Value result =
       simulation_ ? simulation_->forward(values_of(inputs))
                   : executors_(*loaded_.module, {fx::RunMode::Inference})->run(values_of(inputs));
-  std::vector<at::Tensor> outputs;
-  add_tensors(result, outputs);
+  for (ModelOutput& output : flatten_outputs(module(), result))
+    outputs.push_back({std::move(output.name), std::move(output.tensor)});
   SPARSEBIT_CHECK(!outputs.empty(), InvalidArgument, "the model gives no tensors");
   return outputs;
 }

@@ -5,6 +5,7 @@
 
 #include "sparsebit/export/onnxruntime.h"
 #include "sparsebit/fx/executor.h"
+#include "sparsebit/metrics/named_output.h"
 #include "sparsebit/quant/quant_model.h"
 
 #include <cstdint>
@@ -29,6 +30,8 @@ class ModelRunner {
 
   /// All tensors that it gives, in order.
   std::vector<at::Tensor> run(const std::vector<at::Tensor>& inputs);
+  /// The same with their names.
+  std::vector<metrics::NamedOutput> run_named(const std::vector<at::Tensor>& inputs);
 
   /// How many samples it takes at once; 0 when any number will do.
   int64_t fixed_batch() const { return batch_; }

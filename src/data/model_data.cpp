@@ -153,11 +153,14 @@ bool ModelData::is_ragged() const {
 }
 
 at::Tensor ModelData::fed(const InputFeed& feed, const InputSpec& spec,
-                          const std::vector<int64_t>& indices, std::vector<int64_t>* labels) const {
+                          const std::vector<int64_t>& indices, Batch& batch) const {
   std::vector<io::Sample> samples(indices.size());
+  std::vector<StoredSample> stored(indices.size());
   parallel_for(std::ssize(samples), at::get_num_threads(), [&](int64_t i, int) {
     io::Sample& sample = samples[static_cast<size_t>(i)];
-    sample = feed.samples->get(indices[static_cast<size_t>(i)]);
+    const int64_t index = indices[static_cast<size_t>(i)];
+    sample = feed.samples->get(index);
+    stored[static_cast<size_t>(i)] = {index, sample.name, sample.data.sizes().vec()};
     with_context([&] { sample.data = feed.preprocess.apply(sample.data); },
                  [&] { return "at sample '" + sample.name + "'"; });
   });
@@ -173,10 +176,11 @@ at::Tensor ModelData::fed(const InputFeed& feed, const InputSpec& spec,
   std::vector<at::Tensor> tensors;
   for (const io::Sample& sample : samples) {
     tensors.push_back(feed.padding ? filled_up(sample.data, sizes, *feed.padding) : sample.data);
-    if (!labels) continue;
+    if (&feed != labels_) continue;
     SPARSEBIT_CHECK(sample.label, InvalidArgument, "sample '", sample.name, "' has no label");
-    labels->push_back(*sample.label);
+    batch.labels.push_back(*sample.label);
   }
+  if (&feed == &feeds_.front()) batch.stored = std::move(stored);
   return converted(at::stack(tensors), spec);
 }
 
@@ -189,7 +193,7 @@ ModelData::Batch ModelData::batch(const std::vector<int64_t>& indices) const {
     const InputFeed* feed = feed_of(inputs_[i].name);
     if (!feed) continue;
     at_once = std::max(at_once, batch_of(inputs_[i]));
-    result.inputs[i] = fed(*feed, inputs_[i], indices, feed == labels_ ? &result.labels : nullptr);
+    result.inputs[i] = fed(*feed, inputs_[i], indices, result);
     learn_symbols(inputs_[i], result.inputs[i], symbols);
   }
   for (size_t i = 0; i < inputs_.size(); ++i) {

@@ -24,10 +24,9 @@ const NamedOutput* output_called(const std::vector<NamedOutput>& outputs, int64_
   return nullptr;
 }
 
-const NamedOutput* tokens_of(const std::vector<NamedOutput>& outputs) {
-  if (const NamedOutput* named =
-          output_called(outputs, 3, {"last_hidden_state", "embed", "hidden"}))
-    return named;
+const NamedOutput* tokens_of(const std::vector<NamedOutput>& outputs, bool any_tokens) {
+  const NamedOutput* named = output_called(outputs, 3, {"last_hidden_state", "embed", "hidden"});
+  if (named || !any_tokens) return named;
   const auto first = std::find_if(outputs.begin(), outputs.end(), [](const NamedOutput& output) {
     return output.tensor.dim() == 3 && output.tensor.is_floating_point() &&
            !has_part(output, "logits");
@@ -43,12 +42,13 @@ at::Tensor mean_over_tokens(const at::Tensor& tokens, const at::Tensor& mask) {
 
 }  // namespace
 
-std::optional<EmbeddingOutput> find_embedding(const std::vector<NamedOutput>& outputs) {
+std::optional<EmbeddingOutput> find_embedding(const std::vector<NamedOutput>& outputs,
+                                              bool any_tokens) {
   if (const NamedOutput* pooled = output_called(outputs, 2, {"embed"}))
     return EmbeddingOutput{pooled->name, Pooling::Given};
-  if (const NamedOutput* tokens = tokens_of(outputs))
+  if (const NamedOutput* tokens = tokens_of(outputs, any_tokens))
     return EmbeddingOutput{tokens->name, Pooling::Mean};
-  if (const NamedOutput* pooled = output_called(outputs, 2, {"pool", "feature"}))
+  if (const NamedOutput* pooled = output_called(outputs, 2, {"pool"}))
     return EmbeddingOutput{pooled->name, Pooling::Given};
   return std::nullopt;
 }

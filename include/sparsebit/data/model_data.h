@@ -41,6 +41,13 @@ struct FixedInput {
   at::Tensor value;
 };
 
+/// A sample as it is stored, before preprocessing.
+struct StoredSample {
+  int64_t index = 0;  ///< among the samples
+  std::string name = {};
+  std::vector<int64_t> sizes = {};
+};
+
 /// Samples for all inputs of a model, read when they are asked for. Reading from several threads is
 /// safe.
 class ModelData {
@@ -49,6 +56,7 @@ class ModelData {
     std::vector<at::Tensor> inputs;    ///< one for each input of the model, in its order
     std::vector<int64_t> labels = {};  ///< empty when there are none
     int64_t size = 0;
+    std::vector<StoredSample> stored = {};  ///< one for each sample, of the first source
   };
 
   /// Throws InvalidArgument when an input has no source or two, when a source is for no input, or
@@ -73,7 +81,7 @@ class ModelData {
 
  private:
   at::Tensor fed(const InputFeed& feed, const InputSpec& spec, const std::vector<int64_t>& indices,
-                 std::vector<int64_t>* labels) const;
+                 Batch& batch) const;
   const InputFeed* feed_of(const std::string& input) const;
 
   std::vector<InputSpec> inputs_;

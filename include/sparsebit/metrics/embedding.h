@@ -24,11 +24,13 @@ struct EmbeddingOutput {
   Pooling pooling = Pooling::Given;
 };
 
-/// By names and shapes: sentence_embedding, text_embeds, image_embeds, embeddings and the like if
-/// they are pooled; else the mean over the tokens of last_hidden_state, token_embeddings or the
-/// first output of three axes that is not called logits; else pooler_output. Nothing when there is
-/// none of these.
-std::optional<EmbeddingOutput> find_embedding(const std::vector<NamedOutput>& outputs);
+/// By names and shapes: sentence_embedding, text_embeds, image_embeds and the like if they are
+/// pooled; else the mean over the tokens of last_hidden_state or token_embeddings; else
+/// pooler_output. Nothing when there is none of these.
+/// @param any_tokens  an output of three axes is one of tokens, whatever it is called, except
+///                    logits.
+std::optional<EmbeddingOutput> find_embedding(const std::vector<NamedOutput>& outputs,
+                                              bool any_tokens = false);
 
 /// "mean over the tokens of 'last_hidden_state'"
 std::string describe(const EmbeddingOutput& embedding);
