@@ -20,7 +20,7 @@ const Words<Preprocess::Layout> kLayouts = {{"chw", Preprocess::Layout::Chw},
 const Words<Preprocess::Channels> kChannels = {{"rgb", Preprocess::Channels::Rgb},
                                                {"bgr", Preprocess::Channels::Bgr},
                                                {"gray", Preprocess::Channels::Gray}};
-const Words<Preprocess::Dtype> kDtypes = {{"float32", Preprocess::Dtype::Float32},
+const Words<Preprocess::Dtype> kInputDtypes = {{"float32", Preprocess::Dtype::Float32},
                                           {"uint8", Preprocess::Dtype::UInt8}};
 const Words<Preprocess::Anchor> kAnchors = {{"center", Preprocess::Anchor::Center},
                                             {"corner", Preprocess::Anchor::Corner}};
@@ -121,7 +121,7 @@ const std::vector<std::pair<std::string, Reader>>& readers() {
       {"scale", [](const Yaml& v, Preprocess& to) { to.scale = v.to_double(); }},
       {"mean", [](const Yaml& v, Preprocess& to) { to.mean = numbers_of(v); }},
       {"std", read_std},
-      {"dtype", [](const Yaml& v, Preprocess& to) { to.dtype = choice_of(v, kDtypes); }},
+      {"dtype", [](const Yaml& v, Preprocess& to) { to.dtype = choice_of(v, kInputDtypes); }},
       {"layout", [](const Yaml& v, Preprocess& to) { to.layout = choice_of(v, kLayouts); }},
   };
   return all;
@@ -176,7 +176,7 @@ std::string Preprocess::describe() const {
   add("scale", scale);
   add_list("mean", mean);
   add_list("std", std);
-  if (dtype != Dtype::Float32) add("dtype", word_of(dtype, kDtypes));
+  if (dtype != Dtype::Float32) add("dtype", word_of(dtype, kInputDtypes));
   add("layout", word_of(layout, kLayouts));
   return text;
 }
