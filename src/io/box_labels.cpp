@@ -19,7 +19,8 @@ fs::path box_labels_beside(const fs::path& images) {
   for (fs::path folder = fs::absolute(images).lexically_normal(); folder.has_relative_path();
        folder = folder.parent_path()) {
     if (folder.filename() == "images") {
-      const fs::path labels = folder.parent_path() / "labels" / behind;
+      fs::path labels = folder.parent_path() / "labels";
+      if (!behind.empty()) labels /= behind;
       return fs::is_directory(labels) ? labels : fs::path();
     }
     if (!folder.filename().empty())

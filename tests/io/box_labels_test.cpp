@@ -66,7 +66,7 @@ TEST(YoloLabels, AreFoundBesideTheImages) {
   write(dir / "coco/images/val/a.jpg", "");
   write(dir / "coco/labels/val/a.txt", "");
   EXPECT_EQ(box_labels_beside(dir / "coco/images"), dir / "coco/labels");
-  EXPECT_EQ(box_labels_beside(dir / "coco/images/"), dir / "coco/labels/");
+  EXPECT_EQ(box_labels_beside(dir / "coco/images/"), dir / "coco/labels");
   EXPECT_EQ(box_labels_beside(dir / "coco/images/val"), dir / "coco/labels/val");
   EXPECT_EQ(box_labels_beside(dir / "coco"), dir / "coco/labels");
   EXPECT_EQ(box_labels_beside(dir / "coco/images/train"), "");

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <filesystem>
+
+namespace sparsebit::cli::test {
+
+/// A detector of red (class 0) and blue (class 1) squares in images of 64x64, BGR, 0 to 255, in
+/// YOLOX's form: [1, 84, 7]. Only cells of stride 16 find anything, and boxes are the cells.
+void save_tiny_detector(const std::filesystem::path& file);
+
+/// A YOLO data set: FOLDER/images/*.bmp, 128x64 and 64x64, with squares where the detector looks
+/// for them after a letterbox to 64x64 in the top left corner, and FOLDER/labels/*.txt.
+void save_squares(const std::filesystem::path& folder, int images);
+
+}  // namespace sparsebit::cli::test
