@@ -5,10 +5,10 @@
 #include "cli/origin.h"
 
 #include "sparsebit/core/error.h"
-#include "sparsebit/core/log.h"
 
 #include <CLI/CLI.hpp>
 
+#include <filesystem>
 #include <memory>
 
 namespace sparsebit::cli {
@@ -34,14 +34,14 @@ struct Truth {
 /// Takes labels of boxes out of the options: data sets know labels of classes only.
 Truth find_truth(EvalOptions& options) {
   const std::string& data = options.data.data;
+  std::string& labels = options.data.labels;
   Truth truth;
-  if (data::is_text_file(data) && std::filesystem::is_regular_file(data)) {
+  if (labels.empty() && data::is_text_file(data) && std::filesystem::is_regular_file(data)) {
     const std::vector<data::TextLine> lines = data::read_text_lines(data);
     if (!data::are_scored_pairs(lines)) return truth;
     for (const data::TextLine& line : lines) truth.scores.push_back(*line.score);
     return truth;
   }
-  std::string& labels = options.data.labels;
   if (labels.empty() && options.against.empty()) labels = io::box_labels_beside(data).string();
   if (labels.empty() || !io::are_box_labels(labels)) return truth;
   truth.boxes = io::open_box_labels(labels);

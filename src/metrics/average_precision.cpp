@@ -114,17 +114,20 @@ MeanAveragePrecision AveragePrecision::result() const {
     ClassPrecision precision{.label = label, .objects = record.objects};
     for (size_t i = 0; i < kThresholds; ++i) {
       const double ap = average_precision(record, i);
-      precision.ap += ap / kThresholds;
+      precision.ap += ap;
       if (i == 0) precision.ap50 = ap;
     }
+    precision.ap /= kThresholds;
     result.classes.push_back(precision);
   }
   SPARSEBIT_CHECK(!result.classes.empty(), InvalidArgument,
                   "mAP needs true boxes, and no image has one");
   for (const ClassPrecision& precision : result.classes) {
-    result.map += precision.ap / static_cast<double>(result.classes.size());
-    result.map50 += precision.ap50 / static_cast<double>(result.classes.size());
+    result.map += precision.ap;
+    result.map50 += precision.ap50;
   }
+  result.map /= static_cast<double>(result.classes.size());
+  result.map50 /= static_cast<double>(result.classes.size());
   return result;
 }
 
