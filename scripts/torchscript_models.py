@@ -34,7 +34,7 @@ def torchvision_model(name, size=64, **options):
 def torchvision_video(name):
     def make():
         import torchvision.models.video as models
-        size, frames = (224, 16) if "mvit" in name else (64, 8)
+        size, frames = (224, 16) if "mvit" in name or name == "s3d" else (64, 8)
         return getattr(models, name)(weights=None), [("x", torch.randn(1, 3, frames, size, size))]
     return make
 
@@ -233,7 +233,7 @@ TORCHVISION = {
 }
 
 TIMM = {f"timm_{name}": timm_model(name, size, **options) for name, size, options in (
-    ("vit_tiny_patch16_224", 224, {}), ("vit_tiny_patch16_224", 224, {}),
+    ("vit_tiny_patch16_224", 224, {}),
     ("deit_tiny_distilled_patch16_224", 224, {}), ("deit3_small_patch16_224", 224, {}),
     ("vit_small_patch14_dinov2", 112, {"img_size": 112}),
     ("vit_small_patch14_reg4_dinov2", 112, {"img_size": 112}),
@@ -306,8 +306,6 @@ TRANSFORMERS = {
     "convbert": transformer("ConvBertModel", "ConvBertConfig", dict(SMALL, embedding_size=32),
                             tokens(2)),
     "fnet": transformer("FNetModel", "FNetConfig", SMALL, tokens(1)),
-    "nystromformer": transformer("NystromformerModel", "NystromformerConfig",
-                                 dict(SMALL, segment_means_seq_len=16, num_landmarks=4), tokens(2)),
     "modernbert": transformer("ModernBertModel", "ModernBertConfig",
                               dict(SMALL, pad_token_id=0, bos_token_id=1, eos_token_id=2,
                                    cls_token_id=1, sep_token_id=2), tokens(2)),
@@ -377,8 +375,6 @@ TRANSFORMERS = {
     "gpt_neox": transformer("GPTNeoXModel", "GPTNeoXConfig", SMALL, tokens(1)),
     "opt": transformer("OPTModel", "OPTConfig",
                        dict(SMALL, ffn_dim=64, word_embed_proj_dim=32), tokens(2)),
-    "bloom": transformer("BloomModel", "BloomConfig",
-                         dict(vocab_size=100, hidden_size=32, n_layer=2, n_head=4), tokens(2)),
     "llama": transformer("LlamaModel", "LlamaConfig", DECODER, tokens(2)),
     "llama_one_input": transformer("LlamaModel", "LlamaConfig", DECODER, tokens(1)),
     "llama_eager": transformer("LlamaModel", "LlamaConfig", DECODER, tokens(2), attention="eager"),

@@ -50,7 +50,7 @@ def randomize_statistics(model):
     generator = torch.Generator().manual_seed(1)
     for module in model.modules():
         if getattr(module, "running_var", None) is not None:
-            module.running_var.copy_(torch.rand(module.running_var.shape, generator=generator) + 0.5)
+            module.running_var.copy_(torch.rand(module.running_var.shape, generator=generator) / 2 + 0.75)
             module.running_mean.copy_(
                 torch.randn(module.running_mean.shape, generator=generator) * 0.1)
 
@@ -114,8 +114,9 @@ def run(command):
 def shape_options(folder, names):
     options = []
     for name in names:
-        sizes = "x".join(str(n) for n in numpy.load(folder / f"in_{name}.npy").shape)
-        options += ["--shape", f"{name}={sizes}"]
+        example = numpy.load(folder / f"in_{name}.npy")
+        sizes = "x".join(str(n) for n in example.shape)
+        options += ["--shape", f"{name}={sizes}:{example.dtype}"]
     return options
 
 

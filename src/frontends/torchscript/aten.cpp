@@ -89,7 +89,8 @@ std::optional<BoundCall> bind(const fx::Spelling& spelling,
     if (p.keyword_only) positional = false;
     if (!value || (p.default_value && p.default_value->same_as(*value))) {
       positional = false;
-    } else if (positional && p.variadic && value->is_sequence() && !value->items().empty()) {
+    } else if (positional && p.variadic && value->is_sequence()) {
+      if (value->items().empty()) call.args.push_back(*value);
       call.args.insert(call.args.end(), value->items().begin(), value->items().end());
       positional = false;
     } else if (positional) {

@@ -173,6 +173,45 @@ Result in_order(GraphBuilder& b, const AtenCall& call) {
 
 Result same(GraphBuilder&, const AtenCall& call) { return ScriptValues{call.args.at(0).value}; }
 
+/// A number in a tensor, where a number is wanted.
+Result number_of(GraphBuilder& b, const AtenCall& call) {
+  return ScriptValues{b.method("item", {call.args.at(0).value})};
+}
+
+Value slice_of_axis(GraphBuilder& b, const Value& x, const Value& dim, const Value& start,
+                    const Value& end) {
+  const AtenCall call{
+      .name = "slice",
+      .args = {{"self", x}, {"dim", dim}, {"start", start}, {"end", end}, {"step", 1}}};
+  return slice(b, call)->front().value();
+}
+
+/// x[1:] - x[:-1]
+Result differences(GraphBuilder& b, const AtenCall& call) {
+  const Value n = call["n"], dim = call["dim"];
+  if (!n.is_int() || n.to_int() < 1 || n.to_int() > 16) return std::nullopt;
+  std::vector<Value> parts = {call["self"]};
+  if (!call["prepend"].is_none()) parts.insert(parts.begin(), call["prepend"]);
+  if (!call["append"].is_none()) parts.push_back(call["append"]);
+  Value x = call["self"];
+  if (parts.size() > 1) x = b.function("torch.cat", {fx::List(parts)}, {{"dim", dim}});
+  for (int64_t i = 0; i < n.to_int(); ++i) {
+    const Value behind = slice_of_axis(b, x, dim, 1, Value());
+    x = b.function("torch.sub", {behind, slice_of_axis(b, x, dim, Value(), -1)});
+  }
+  return ScriptValues{x};
+}
+
+/// v * g / norm of v along all axes but one
+Result weight_norm(GraphBuilder& b, const AtenCall& call) {
+  const Value v = call["v"], g = call["g"];
+  const Value rows =
+      b.function("torch.flatten", {b.function("torch.movedim", {v, call["dim"], 0}), 1});
+  const Value norms = b.function("torch.norm", {rows}, {{"p", 2}, {"dim", 1}});
+  const Value shaped = b.function("torch.reshape", {norms, b.method("size", {g})});
+  return ScriptValues{b.function("torch.mul", {v, b.function("torch.div", {g, shaped})})};
+}
+
 Result sliding_blocks(GraphBuilder& b, const AtenCall& call) {
   const char* target = call.name == "im2col" ? "unfold" : "fold";
   return ScriptValues{b.function(std::string("torch.nn.functional.") + target, call.values())};
@@ -252,6 +291,7 @@ const AtenRules& layer_rules() {
       {"gru_cell", in_order},
       {"rnn_tanh_cell", in_order},
       {"rnn_relu_cell", in_order},
+      {"_weight_norm", weight_norm},
       {"im2col", sliding_blocks},
       {"col2im", sliding_blocks},
       {"grid_sampler", write_grid_sampler},
@@ -286,6 +326,8 @@ const AtenRules& tensor_rules() {
       {"frobenius_norm", frobenius_norm},
       {"nonzero_numpy", positions},
       {"cdist", distances},
+      {"diff", differences},
+      {"ScalarImplicit", number_of},
       {"is_nested", never},
       {"scalar_tensor", new_tensor},
       {"tensor", new_tensor},
