@@ -5,6 +5,7 @@
 #include "quant/calibration/samples.h"
 #include "quant/calibration/scale_fits.h"
 #include "quant/lowering/lowering.h"
+#include "quant/lowering/split_attention.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
@@ -112,6 +113,7 @@ QuantModel::QuantModel(fx::Module& model, const QConfig& config,
     const InputsAsTold sizes_stay_open(*module_);
     if (!example.empty()) fx::record_shapes(*module_, example);
     passes::run_selected(*module_, config_.schedule.passes_before);
+    if (split_attention(*module_) && !example.empty()) fx::record_shapes(*module_, example);
     passes::run_passes(*module_, schedule_of(config_));
     if (!example.empty()) fx::record_shapes(*module_, example);
   }

@@ -202,14 +202,15 @@ Result differences(GraphBuilder& b, const AtenCall& call) {
   return ScriptValues{x};
 }
 
-/// v * g / norm of v along all axes but one
+/// v * g / norm of v along all axes but one, which is the last meanwhile
 Result weight_norm(GraphBuilder& b, const AtenCall& call) {
-  const Value v = call["v"], g = call["g"];
-  const Value rows =
-      b.function("torch.flatten", {b.function("torch.movedim", {v, call["dim"], 0}), 1});
-  const Value norms = b.function("torch.norm", {rows}, {{"p", 2}, {"dim", 1}});
-  const Value shaped = b.function("torch.reshape", {norms, b.method("size", {g})});
-  return ScriptValues{b.function("torch.mul", {v, b.function("torch.div", {g, shaped})})};
+  const Value dim = call["dim"];
+  const Value v = b.function("torch.movedim", {call["v"], dim, -1});
+  const Value norms =
+      b.function("torch.norm", {b.function("torch.flatten", {v, 0, -2})}, {{"p", 2}, {"dim", 0}});
+  const Value factors = b.function("torch.div", {b.function("torch.flatten", {call["g"]}), norms});
+  return ScriptValues{
+      b.function("torch.movedim", {b.function("torch.mul", {v, factors}), -1, dim})};
 }
 
 Result sliding_blocks(GraphBuilder& b, const AtenCall& call) {
