@@ -153,7 +153,9 @@ class MultiHead {
     for (const char* name : {"attn_mask", "key_padding_mask"}) {
       const Value& mask = args_[name];
       const auto info = info_of(mask);
-      if (!mask.is_none() && (!info || info->shape.size() != 2)) return false;
+      const size_t most = std::string_view(name) == "attn_mask" ? 3 : 2;
+      if (!mask.is_none() && (!info || info->shape.size() < 2 || info->shape.size() > most))
+        return false;
     }
     return true;
   }
@@ -208,6 +210,8 @@ class MultiHead {
     if (mask.is_none()) return scores;
     if (std::string_view(name) == "key_padding_mask")  // [batch, source] -> [batch, 1, 1, source]
       mask = steps_.call("torch.unsqueeze", {steps_.call("torch.unsqueeze", {mask, 1}), 1});
+    else if (info_of(mask)->shape.size() == 3 && info_of(mask)->shape[0] != 1)  // of each head
+      mask = steps_.call("torch.unflatten", {mask, 0, fx::List({-1, args_["num_heads"]})});
     const bool flags = at::isIntegralType(info_of(args_[name])->dtype, /*includeBool=*/true);
     return flags ? steps_.forbid(scores, mask) : steps_.call("torch.add", {scores, mask});
   }

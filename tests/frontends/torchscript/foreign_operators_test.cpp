@@ -4,30 +4,11 @@
 #include "frontends/torchscript/reference.h"
 #include "sparsebit/core/error.h"
 
-#include <caffe2/serialize/inline_container.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace sparsebit::frontends::testing::foreign_operators_test {
 namespace {
-
-/// Copies a file, with other code in it.
-std::string with_code(const std::string& from, const std::string& old_text,
-                      const std::string& new_text) {
-  std::string path = from + ".changed";
-  caffe2::serialize::PyTorchStreamReader reader(from);
-  caffe2::serialize::PyTorchStreamWriter writer(path);
-  for (const std::string& name : reader.getAllRecords()) {
-    if (name == "version" || name == ".data/version" || name.ends_with(".debug_pkl")) continue;
-    const auto [data, size] = reader.getRecord(name);
-    std::string bytes(static_cast<const char*>(data.get()), size);
-    if (const size_t at = bytes.find(old_text); name.ends_with(".py") && at != std::string::npos)
-      bytes.replace(at, old_text.size(), new_text);
-    writer.writeRecord(name, bytes.data(), bytes.size());
-  }
-  writer.writeEndOfFile();
-  return path;
-}
 
 TEST(TorchScriptForeignOperators, StandInTheGraph) {
   const test::TempDir folder;

@@ -4,6 +4,7 @@
 #include "sparsebit/core/error.h"
 
 #include <ATen/ATen.h>
+#include <caffe2/serialize/inline_container.h>
 #include <torch/csrc/jit/serialization/import.h>
 
 #include <limits>
@@ -99,6 +100,23 @@ std::string scripted(const std::filesystem::path& folder, const std::string& cod
   module.define(code);
   std::string path = (folder / "scripted.pt").string();
   module.save(path);
+  return path;
+}
+
+std::string with_code(const std::string& from, const std::string& old_text,
+                      const std::string& new_text) {
+  std::string path = from + ".changed";
+  caffe2::serialize::PyTorchStreamReader reader(from);
+  caffe2::serialize::PyTorchStreamWriter writer(path);
+  for (const std::string& name : reader.getAllRecords()) {
+    if (name == "version" || name == ".data/version" || name.ends_with(".debug_pkl")) continue;
+    const auto [data, size] = reader.getRecord(name);
+    std::string bytes(static_cast<const char*>(data.get()), size);
+    if (const size_t at = bytes.find(old_text); name.ends_with(".py") && at != std::string::npos)
+      bytes.replace(at, old_text.size(), new_text);
+    writer.writeRecord(name, bytes.data(), bytes.size());
+  }
+  writer.writeEndOfFile();
   return path;
 }
 

@@ -37,6 +37,11 @@ double import_difference(const std::filesystem::path& path, const TorchScriptOpt
 /// Saves a scripted model whose `forward` is `code`, in a folder that outlives it.
 std::string scripted(const std::filesystem::path& folder, const std::string& code);
 
+/// Copies a file, with other text at the first place of `old_text` in its code: operators that
+/// libtorch cannot compile are written like that.
+std::string with_code(const std::string& from, const std::string& old_text,
+                      const std::string& new_text);
+
 /// How many nodes have this opcode and target.
 size_t count_nodes(const fx::GraphModule& module, fx::Opcode op, const std::string& target);
 
