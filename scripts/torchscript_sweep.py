@@ -179,7 +179,8 @@ def check(name, form, options):
         finally:
             signal.alarm(0)
     names = json.loads((folder / "inputs.json").read_text())
-    check_run(options.command, folder, names, [], result)
+    shapes = shape_options(folder, names) if form == "script" else []
+    check_run(options.command, folder, names, shapes, result)
     check_convert(options.command, folder, names, result)
     if options.quantize:
         check_quantize(options.command, folder, names, result)

@@ -119,7 +119,10 @@ ScriptValue Leaves::call_module(GraphBuilder& builder, const std::string& path,
   std::vector<Value> values;
   for (const ScriptValue& arg : args) values.push_back(builder.argument(arg));
   const std::vector<fx::Parameter>& parameters = leaf.forward_schema().parameters();
-  const bool weights = values.size() > 4 && values[4].is_bool() && !values[4].get<bool>();
+  const bool attention = leaf.type() == "torch.nn.MultiheadAttention";
+  // Torch 2 says last whether the mask is causal, which only helps it to choose a kernel.
+  if (attention && values.size() > parameters.size()) values.resize(parameters.size());
+  const bool no_weights = values.size() > 4 && values[4].is_bool() && !values[4].get<bool>();
   while (!values.empty() && values.size() <= parameters.size()) {
     const auto& standard = parameters[values.size() - 1].default_value;
     if (!standard || !standard->same_as(values.back())) break;
@@ -127,7 +130,7 @@ ScriptValue Leaves::call_module(GraphBuilder& builder, const std::string& path,
   }
   const Value result = builder.module(path, std::move(values));
   // Without weights, attention gives None for them, which code may ask for.
-  if (leaf.type() == "torch.nn.MultiheadAttention" && weights)
+  if (attention && no_weights)
     return ScriptValue::tuple({builder.getitem(result, 0), ScriptValue()});
   return result;
 }
