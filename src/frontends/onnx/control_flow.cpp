@@ -179,8 +179,7 @@ bool is_known(const onnx::GraphProto& graph) {
   return std::all_of(graph.node().begin(), graph.node().end(), [](const onnx::NodeProto& node) {
     const std::string target = "onnx." + node.op_type();
     const bool known = node.op_type() == "Size" || converters().contains(node.op_type()) ||
-                       fx::operators().find(target) ||
-                       fx::graph_operators().contains(target);
+                       fx::operators().find(target) || fx::graph_operators().contains(target);
     bool inside = true;
     io::for_each_graph(node, [&](const onnx::GraphProto& inner) { inside &= is_known(inner); });
     return io::is_default_domain(node.domain()) && known && inside;

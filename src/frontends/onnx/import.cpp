@@ -377,7 +377,7 @@ class Importer {
   bool is_inner_ = false;
   std::unordered_set<std::string> names_;  // of all values of the graph and of branches in it
   int defaults_ = 0;                       // inputs that became constants
-  int foreign_ = 0;   // inputs of types that libtorch does not have
+  int foreign_ = 0;                        // inputs of types that libtorch does not have
   std::string first_foreign_;
   int four_bits_ = 0;  // inputs and outputs that became wider
   int seeds_ = 0;      // nodes whose seed has no effect

@@ -69,8 +69,9 @@ void Calibration::add_viewer() {
   taps.see = [this, viewer](const fx::Node& node, const fx::Value& value) {
     look_at(feature_at_.at(&node), value, viewers_[viewer]);
   };
-  viewers_.push_back({executors_(module_, {.mode = fx::RunMode::Inference, .skip_uncomputable = true}),
-                      std::move(taps)});
+  viewers_.push_back(
+      {executors_(module_, {.mode = fx::RunMode::Inference, .skip_uncomputable = true}),
+       std::move(taps)});
   for (const QuantPoint& point : points_)
     viewers_.back().observers.push_back(point.quantizer->new_observer());
   viewers_.back().saw_other_types.assign(points_.size(), false);

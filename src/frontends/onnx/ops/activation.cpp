@@ -121,12 +121,15 @@ void convert_prelu(Conversion& c) {
                                     c.function("torch.mul", {x, c.tensor(1)}), x}));
 }
 
-/// A bound of Clip: none when it is not given, a number when it is constant.
+/// A bound of Clip: none when it is not given, a number when it is constant. Some files give it
+/// an axis of size 1.
 Value clip_bound(Conversion& c, size_t input, const char* attribute) {
   if (c.opset() < 11) {
     return c.attributes().has(attribute) ? Value(c.attributes().number(attribute)) : Value();
   }
-  return c.tensor_or_number(input);
+  const std::optional<double> number = c.constant_number(input);
+  const bool is_float = number && c.constant(input)->is_floating_point();
+  return is_float ? Value(*number) : c.tensor_or_number(input);
 }
 
 void convert_clip(Conversion& c) {

@@ -14,45 +14,45 @@ using CallNames = std::set<std::string, std::less<>>;
 /// Calls whose results are elements of the first argument.
 const CallNames& moving_calls() {
   static const CallNames names = {"contiguous",       "expand",
-                              "repeat",           "to",
-                              "type_as",          "onnx.Expand",
-                              "onnx.Slice",       "onnx.Tile",
-                              "operator.getitem", "torch.cat",
-                              "torch.cumsum",     "torch.flatten",
-                              "torch.gather",     "torch.index_select",
-                              "torch.permute",    "torch.reshape",
-                              "torch.select",     "torch.squeeze",
-                              "torch.stack",      "torch.tile",
-                              "torch.transpose",  "torch.unflatten",
-                              "torch.unsqueeze"};
+                                  "repeat",           "to",
+                                  "type_as",          "onnx.Expand",
+                                  "onnx.Slice",       "onnx.Tile",
+                                  "operator.getitem", "torch.cat",
+                                  "torch.cumsum",     "torch.flatten",
+                                  "torch.gather",     "torch.index_select",
+                                  "torch.permute",    "torch.reshape",
+                                  "torch.select",     "torch.squeeze",
+                                  "torch.stack",      "torch.tile",
+                                  "torch.transpose",  "torch.unflatten",
+                                  "torch.unsqueeze"};
   return names;
 }
 
 /// Calls that are not negative when none of their arguments is.
 const CallNames& combining_calls() {
   static const CallNames names = {"operator.add", "operator.floordiv", "operator.mul",  "torch.add",
-                              "torch.arange", "torch.maximum",     "torch.minimum", "torch.mul",
-                              "torch.tensor", "torch.where"};
+                                  "torch.arange", "torch.maximum",     "torch.minimum", "torch.mul",
+                                  "torch.tensor", "torch.where"};
   return names;
 }
 
 /// Calls that are never negative.
 const CallNames& counting_calls() {
   static const CallNames names = {"numel",
-                              "size",
-                              "torch.abs",
-                              "torch.argmax",
-                              "torch.argmin",
-                              "torch.eq",
-                              "torch.ge",
-                              "torch.gt",
-                              "torch.le",
-                              "torch.lt",
-                              "torch.ne",
-                              "torch.logical_and",
-                              "torch.logical_not",
-                              "torch.logical_or",
-                              "torch.nonzero"};
+                                  "size",
+                                  "torch.abs",
+                                  "torch.argmax",
+                                  "torch.argmin",
+                                  "torch.eq",
+                                  "torch.ge",
+                                  "torch.gt",
+                                  "torch.le",
+                                  "torch.lt",
+                                  "torch.ne",
+                                  "torch.logical_and",
+                                  "torch.logical_not",
+                                  "torch.logical_or",
+                                  "torch.nonzero"};
   return names;
 }
 
