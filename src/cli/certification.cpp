@@ -113,7 +113,7 @@ exports::Certificate certify_file(const std::string& file, const std::string& or
       });
   progress.finish();
   if (!config.empty()) certificate.sha256["config"] = sha256_of(config);
-  if (is_onnx_file(original)) certificate.sha256["model"] = sha256_of_file(original);
+  if (is_onnx_file(original)) exports::add_sha256(certificate.sha256, "model", original);
   write_file_atomically(certificate_file(file, options), exports::to_json(certificate));
   return certificate;
 }

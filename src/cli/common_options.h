@@ -26,6 +26,10 @@ std::string not_empty(const std::string& text);
 /// A check for options that are whole numbers of a range.
 std::function<std::string(const std::string&)> whole_number_from(int64_t least, int64_t most);
 
+/// Help of --external-data.
+inline constexpr const char* kExternalDataHelp =
+    "Write weights to FILE.onnx.data beside the model, as above 2 GB, where ONNX asks for it";
+
 void add_common_options(CLI::App& command, CommonOptions& options);
 /// Declares --skip, see ModelOptions.
 void add_skip_option(CLI::App& command, std::vector<std::string>& patterns);

@@ -8,7 +8,6 @@
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/log.h"
-#include "sparsebit/core/mapped_file.h"
 #include "sparsebit/export/onnx.h"
 #include "sparsebit/io/onnx_file.h"
 
@@ -27,6 +26,7 @@ namespace fs = std::filesystem;
 struct ConvertOptions {
   std::string model, output;
   int64_t opset = 13;
+  bool external_data = false;
   InputOptions inputs;
   std::vector<std::string> dynamic;
   PassOptions passes;
@@ -43,12 +43,10 @@ struct Written {
 Written read_back(const fs::path& path) {
   const onnx::ModelProto model = io::load_onnx(path);
   Written written{.nodes = model.graph().node_size(),
-                  .bytes = static_cast<int64_t>(fs::file_size(path))};
+                  .bytes = static_cast<int64_t>(io::bytes_of_model(path))};
   for (const onnx::OperatorSetIdProto& opset : model.opset_import()) {
     if (opset.domain().empty()) written.opset = opset.version();
   }
-  for (const std::string& name : io::external_files(model))
-    written.bytes += static_cast<int64_t>(fs::file_size(path.parent_path() / name));
   return written;
 }
 
@@ -76,22 +74,11 @@ std::string report(const ConvertOptions& options, const fx::GraphModule& module,
   return text;
 }
 
-/// The model to convert and the files that hold its weights.
-std::vector<fs::path> files_of(const std::string& model) {
-  std::error_code ignored;
-  std::vector<fs::path> files = {model};
-  if (!fs::is_regular_file(model, ignored)) return files;
-  const MappedFile file(model);
-  if (!io::looks_like_onnx(file.bytes())) return files;
-  for (const std::string& name : io::external_files(io::parse_onnx(file.bytes(), model))) {
-    files.push_back(fs::path(model).parent_path() / name);
-  }
-  return files;
-}
-
 /// Weights are read while they are written.
 void check_target(const ConvertOptions& options) {
-  for (const fs::path& file : files_of(options.model)) {
+  std::error_code none;
+  if (!fs::is_regular_file(options.model, none)) return;
+  for (const fs::path& file : io::model_files(options.model)) {
     for (const std::string& target : {options.output, options.output + ".data"}) {
       std::error_code ignored;
       SPARSEBIT_CHECK(!fs::equivalent(file, target, ignored), InvalidArgument, target,
@@ -138,6 +125,7 @@ void convert(const ConvertOptions& options, std::ostream& out) {
   tell_fixed_inputs(*model.module);
   check_memory(model);
   exports::OnnxExportOptions export_options{.opset = options.opset};
+  if (options.external_data) export_options.save.largest_file = 0;
   export_options.inputs = example_inputs(model, options.inputs, dynamic, options.common.seed);
   const bool shapes_known =
       options.passes.any() && record_shapes(model, options.inputs, options.common.seed).has_value();
@@ -161,6 +149,7 @@ void add_convert_command(CLI::App& app, std::ostream& out) {
                               exports::kNewestOpset))
       ->check(whole_number_from(exports::kOldestOpset, exports::kNewestOpset))
       ->capture_default_str();
+  cmd->add_flag("--external-data", options->external_data, kExternalDataHelp);
   add_shape_option(*cmd, options->inputs);
   add_example_option(*cmd, options->inputs);
   cmd->add_option("--dynamic", options->dynamic,

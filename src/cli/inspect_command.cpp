@@ -67,6 +67,12 @@ Format chosen_format(const InspectOptions& options) {
 std::string summary(const fx::GraphModule& module) {
   std::string text = fmt::format("\n{}: {} nodes, {} parameters\n", module.type(),
                                  module.graph().size(), in_millions(count_parameters(module)));
+  const std::vector<WeightCount> types = count_weights(module);
+  for (const WeightCount& type : types) {
+    if (types.size() > 1 || type.dtype != "float32")
+      text +=
+          fmt::format("  {:<8} {:>9}  {} bytes\n", type.dtype, in_millions(type.count), type.bytes);
+  }
   const std::vector<std::string> unknown = unknown_nodes(module);
   if (!unknown.empty()) text += fmt::format("not executable here: {}\n", fmt::join(unknown, ", "));
   return text;

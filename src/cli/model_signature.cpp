@@ -1,6 +1,7 @@
 #include "cli/model_signature.h"
 
 #include "cli/model_outputs.h"
+#include "cli/model_summary.h"
 #include "sparsebit/fx/foreign_input.h"
 #include "sparsebit/fx/printer.h"
 
@@ -98,6 +99,9 @@ std::string model_as_json(const fx::GraphModule& module, const std::vector<Slot>
   ordered_json json = ordered_json::parse(fx::to_json(module));
   json["inputs"] = as_json(inputs);
   json["outputs"] = as_json(outputs);
+  json["parameters"] = ordered_json::object();
+  for (const WeightCount& type : count_weights(module))
+    json["parameters"][type.dtype] = {{"count", type.count}, {"bytes", type.bytes}};
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

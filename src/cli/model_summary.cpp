@@ -1,10 +1,15 @@
 #include "cli/model_summary.h"
 
 #include "sparsebit/fx/computable.h"
+#include "sparsebit/fx/ops/value_text.h"
 
 #include <fmt/format.h>
 
+#include <ATen/ATen.h>
+
 #include <algorithm>
+#include <map>
+#include <set>
 
 namespace sparsebit::cli {
 
@@ -19,9 +24,75 @@ std::vector<std::string> unknown_nodes(const fx::GraphModule& module) {
   return names;
 }
 
+namespace {
+
+/// Arguments of quantized operators that are weights or biases; others are scales and zero points.
+const std::map<std::string, std::set<size_t>>& quantized_operators() {
+  static const std::map<std::string, std::set<size_t>> weights = {
+      {"onnx.DequantizeLinear", {0}},
+      {"onnx.QuantizeLinear", {0}},
+      {"onnx.QLinearConv", {3, 8}},
+      {"onnx.QLinearMatMul", {0, 3}},
+      {"onnx.ConvInteger", {1}},
+      {"onnx.MatMulInteger", {1}},
+      {"onnx.com.microsoft.QGemm", {3, 6}},
+      {"onnx.com.microsoft.MatMulIntegerToFloat", {1, 6}},
+      {"onnx.com.microsoft.QLinearAdd", {}},
+      {"onnx.com.microsoft.QLinearGlobalAveragePool", {}}};
+  return weights;
+}
+
+enum class Use { Weight, Parameter, Other };
+
+/// What a constant of the graph is for.
+Use use_of(const fx::Node& constant) {
+  Use use = Use::Parameter;
+  for (const fx::Node* user : constant.users()) {
+    const auto known = quantized_operators().find(user->target());
+    if (known == quantized_operators().end()) continue;
+    use = Use::Other;
+    for (const size_t i : known->second) {
+      const bool here = i < user->args().size() && user->args()[i].is_node();
+      if (here && &user->args()[i].node() == &constant) return Use::Weight;
+    }
+  }
+  return use;
+}
+
+}  // namespace
+
+std::vector<WeightCount> count_weights(const fx::GraphModule& module) {
+  std::map<std::string, Use> uses;  // by path
+  for (const fx::Node& node : module.graph().nodes()) {
+    if (node.op() == fx::Opcode::GetAttr) uses[node.target()] = use_of(node);
+  }
+  std::map<std::string, WeightCount> by_type;
+  std::set<const void*> seen;
+  const auto add = [&](const at::Tensor& tensor) {
+    if (!tensor.defined() || !seen.insert(tensor.unsafeGetTensorImpl()).second) return;
+    WeightCount& type = by_type[fx::dtype_name(tensor.scalar_type())];
+    type.dtype = fx::dtype_name(tensor.scalar_type());
+    type.count += tensor.numel();
+    type.bytes += static_cast<int64_t>(tensor.nbytes());
+  };
+  for (const auto& item : module.named_parameters()) {
+    const auto use = uses.find(item.key());
+    if (use == uses.end() || use->second != Use::Other) add(item.value());
+  }
+  for (const auto& [path, use] : uses) {
+    const at::Tensor* tensor = module.find_tensor(path);
+    if (use == Use::Weight && tensor) add(*tensor);
+  }
+  std::vector<WeightCount> counts;
+  for (auto& [name, type] : by_type) counts.push_back(std::move(type));
+  std::stable_sort(counts.begin(), counts.end(),
+                   [](const auto& a, const auto& b) { return a.count > b.count; });
+  return counts;
+}
+
 int64_t count_parameters(const fx::GraphModule& module) {
   int64_t count = 0;
-  for (const auto& item : module.named_parameters()) count += item.value().numel();
+  for (const WeightCount& type : count_weights(module)) count += type.count;
   return count;
 }
 

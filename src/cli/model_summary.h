@@ -11,6 +11,14 @@ namespace sparsebit::cli {
 /// `name (target)`.
 std::vector<std::string> unknown_nodes(const fx::GraphModule& module);
 
+/// Weights of one element type.
+struct WeightCount {
+  std::string dtype;
+  int64_t count = 0, bytes = 0;
+};
+/// Weights by type, most first: parameters, and the integers of quantized layers; not the scales
+/// and zero points of those. A tensor that has two names counts once.
+std::vector<WeightCount> count_weights(const fx::GraphModule& module);
 int64_t count_parameters(const fx::GraphModule& module);
 
 /// "11.69 M"; small numbers as they are.

@@ -2,12 +2,14 @@
 #include "cli/certification.h"
 #include "cli/commands.h"
 #include "cli/decision_files.h"
+#include "cli/model_summary.h"
 #include "cli/output_files.h"
 
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/export/quantized_file.h"
 #include "sparsebit/export/quantized_onnx.h"
+#include "sparsebit/io/onnx_file.h"
 #include "sparsebit/quant/error_profiler.h"
 #include "sparsebit/quant/quant_model.h"
 #include "sparsebit/report/coverage.h"
@@ -34,6 +36,7 @@ struct QuantizeOptions {
   std::string decisions;
   bool strict = false;
   bool extra_info = false;
+  bool external_data = false;
   int64_t opset = 0;  ///< 0: what the integers need
   std::string format = "qdq";
   bool certify = false;
@@ -67,8 +70,9 @@ void check_options(const QuantizeOptions& options, const ChosenConfig& chosen) {
   const bool onnx = is_onnx(options.output), operators = options.format != "qdq";
   SPARSEBIT_CHECK(onnx || !options.certify, InvalidArgument,
                   "--certify is for ONNX files: `-o FILE.onnx`");
-  SPARSEBIT_CHECK(onnx || (!operators && !options.extra_info), InvalidArgument,
-                  "--format and --extra-info are for ONNX files: `-o FILE.onnx`");
+  SPARSEBIT_CHECK(onnx || (!operators && !options.extra_info && !options.external_data),
+                  InvalidArgument,
+                  "--format, --extra-info and --external-data are for ONNX files: `-o FILE.onnx`");
   SPARSEBIT_CHECK(
       !options.extra_info || (!options.certify && !operators), InvalidArgument,
       "--extra-info goes neither with --certify nor with --format: ONNX Runtime refuses "
@@ -78,7 +82,7 @@ void check_options(const QuantizeOptions& options, const ChosenConfig& chosen) {
                   "--format qoperator: ", platform.name,
                   " has no integer operators; onnxruntime does");
   check_output_files(
-      {options.output, options.decisions,
+      {options.output, options.external_data ? options.output + ".data" : "", options.decisions,
        options.certify ? certificate_file(options.output, options.certification) : ""},
       {asked.model, asked.config, asked.data.data, asked.data.labels});
 }
@@ -197,6 +201,10 @@ void quantize(const QuantizeOptions& options, std::ostream& out) {
   check_options(options, chosen_config(asked));
   ModelWithData given = load_with_data(asked);
   const PreparedData& data = given.data;
+  const std::vector<std::string> unknown = unknown_nodes(*given.model.module);
+  SPARSEBIT_CHECK(
+      !options.certify || unknown.empty(), Unsupported, asked.model,
+      ": --certify has to run it, and these operators are not known: ", short_list(unknown));
   const auto model = calibrated_model(asked, given);
   model->set_quant({.weights = true, .features = true});
   Summary summary{.samples = data.size(), .coverage = report::coverage_of(*model)};
@@ -207,6 +215,7 @@ void quantize(const QuantizeOptions& options, std::ostream& out) {
     exports::export_onnx(
         *model, options.output,
         {.opset = options.opset > 0 ? options.opset : opset_for(*model),
+         .save = {.largest_file = options.external_data ? 0 : io::kLargestOnnxFile},
          .quantized = {.form = options.format == "qdq" ? Form::Pairs : Form::Operators,
                        .bits_attribute = options.extra_info},
          .metadata = {{"sparsebit.origin", origin_of(asked, data)}}});
@@ -215,8 +224,8 @@ void quantize(const QuantizeOptions& options, std::ostream& out) {
   }
   if (!options.decisions.empty()) write_decisions(options.decisions, *model);
   if (std::filesystem::is_regular_file(asked.model))
-    summary.bytes_before = std::filesystem::file_size(asked.model);
-  summary.bytes = std::filesystem::file_size(options.output);
+    summary.bytes_before = io::bytes_of_model(asked.model);
+  summary.bytes = io::bytes_of_model(options.output);
   if (options.certify) {
     CertificationOptions certification = options.certification;
     certification.json = asked.json;
@@ -245,6 +254,7 @@ void add_quantize_command(CLI::App& app, std::ostream& out) {
                 "Fail where patterns match nothing, operators are unknown or layers stay float");
   cmd->add_flag("--extra-info", options->extra_info,
                 "Write `bits` as an attribute of each pair, which ONNX Runtime refuses to read");
+  cmd->add_flag("--external-data", options->external_data, kExternalDataHelp);
   cmd->add_option("--format", options->format,
                   "Form of the ONNX file: qdq, pairs around float operators; or qoperator, integer "
                   "operators, some of which only ONNX Runtime has")

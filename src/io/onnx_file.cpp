@@ -116,6 +116,22 @@ std::vector<std::string> external_files(const onnx::ModelProto& model) {
   return {files.begin(), files.end()};
 }
 
+std::vector<std::filesystem::path> model_files(const std::filesystem::path& model) {
+  std::vector<std::filesystem::path> files = {model};
+  const MappedFile file(model);
+  if (!looks_like_onnx(file.bytes())) return files;
+  for (const std::string& name : external_files(parse_onnx(file.bytes(), model.string())))
+    files.push_back(model.parent_path() / name);
+  return files;
+}
+
+uintmax_t bytes_of_model(const std::filesystem::path& model) {
+  uintmax_t bytes = 0;
+  for (const std::filesystem::path& file : model_files(model))
+    bytes += std::filesystem::file_size(file);
+  return bytes;
+}
+
 onnx::ModelProto load_onnx(const std::filesystem::path& path) {
   const MappedFile file(path);
   return parse_onnx(file.bytes(), path.string());

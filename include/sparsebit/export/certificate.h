@@ -90,6 +90,11 @@ using NextBatch = std::function<std::vector<at::Tensor>(int64_t fixed)>;
 /// InvalidModel when the file has nothing quantized.
 Certificate certify(const CertifyOptions& options, const NextBatch& next);
 
+/// Adds the SHA-256 of a model's file as `what`, and those of files that hold its weights as
+/// `what/<name>`.
+void add_sha256(std::map<std::string, std::string>& sums, const std::string& what,
+                const std::filesystem::path& model);
+
 /// For people: a line for each way.
 std::string to_text(const Certificate& certificate);
 /// For tools.

@@ -23,6 +23,11 @@ onnx::ModelProto parse_onnx(std::string_view bytes, const std::string& where);
 /// whatever holds tensors: attributes, subgraphs and functions too.
 std::vector<std::string> external_files(const onnx::ModelProto& model);
 
+/// A model's file, then those beside it that hold its weights. A file that is not ONNX has none.
+std::vector<std::filesystem::path> model_files(const std::filesystem::path& model);
+/// What all of them take together.
+uintmax_t bytes_of_model(const std::filesystem::path& model);
+
 /// Whether operators of this domain are ONNX's own; it has two names.
 bool is_default_domain(const std::string& domain);
 
