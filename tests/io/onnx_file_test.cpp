@@ -87,6 +87,19 @@ TEST(OnnxFile, DataFilesAreFoundWhereverTensorsAre) {
               testing::ElementsAre("a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"));
 }
 
+TEST(OnnxFile, FilesOfWeightsCountAsTheModels) {
+  const test::TempDir dir;
+  save_onnx(small_model(), dir / "a.onnx");
+  EXPECT_THAT(model_files(dir / "a.onnx"), testing::ElementsAre(dir / "a.onnx"));
+  save_onnx(small_model(), dir / "b.onnx", {.largest_file = 0});
+  EXPECT_THAT(model_files(dir / "b.onnx"),
+              testing::ElementsAre(dir / "b.onnx", dir / "b.onnx.data"));
+  EXPECT_EQ(bytes_of_model(dir / "b.onnx"), std::filesystem::file_size(dir / "b.onnx") +
+                                                std::filesystem::file_size(dir / "b.onnx.data"));
+  write_file_atomically(dir / "c.pt", "no ONNX");
+  EXPECT_EQ(bytes_of_model(dir / "c.pt"), 7u);
+}
+
 TEST(OnnxFile, WeightsAreNotWrittenWithoutTheirModel) {
   const test::TempDir dir;
   std::filesystem::create_directory(dir / "a.onnx");
