@@ -3,8 +3,10 @@
 #include "sparsebit/core/error.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace sparsebit::cli {
 namespace {
@@ -43,6 +45,19 @@ void count_hits(const at::Tensor& scores, const std::vector<int64_t>& labels, in
 
 double Accuracy::top1() const { return percent(first, samples); }
 double Accuracy::top5() const { return percent(among_five, samples); }
+
+std::string near_chance_warning(const Accuracy& accuracy) {
+  if (accuracy.classes < 2 || accuracy.samples == 0) return "";
+  const auto samples = static_cast<double>(accuracy.samples);
+  const double chance = 1. / static_cast<double>(accuracy.classes);
+  const double spread = std::sqrt(chance * (1 - chance) / samples);
+  // Two deviations of a guesser, who is right about once in as many samples as there are classes.
+  if (accuracy.top1() / 100 > chance + 2 * spread) return "";
+  return fmt::format(
+      "the float model is right for {:.1f} % of {} samples, and chance is {:.1f} % for {} classes: "
+      "are preprocessing and labels right?",
+      accuracy.top1(), accuracy.samples, 100 * chance, accuracy.classes);
+}
 
 Accuracy measure_accuracy(ModelRunner& model, const PreparedData& data,
                           const ProgressOptions& shown, int64_t most) {

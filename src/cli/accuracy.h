@@ -6,6 +6,7 @@
 #include "sparsebit/core/progress.h"
 
 #include <cstdint>
+#include <string>
 
 namespace sparsebit::cli {
 
@@ -25,5 +26,8 @@ struct Accuracy {
 /// Throws InvalidArgument when there are no labels, or the model gives no scores for them.
 Accuracy measure_accuracy(ModelRunner& model, const PreparedData& data,
                           const ProgressOptions& progress, int64_t most = 0);
+
+/// What is said of a float model that is hardly better than chance; empty for others.
+std::string near_chance_warning(const Accuracy& accuracy);
 
 }  // namespace sparsebit::cli

@@ -1,13 +1,17 @@
 #include "cli/calibration.h"
 
+#include "cli/activation_check.h"
+#include "cli/model_facts.h"
 #include "cli/model_inputs.h"
 #include "cli/platform_options.h"
+#include "cli/usage_error.h"
 
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/progress.h"
+#include "sparsebit/data/input_check.h"
 #include "sparsebit/deploy/prepare.h"
 #include "sparsebit/report/sentences.h"
 
@@ -37,13 +41,14 @@ void find_ranges_in_sequence(quant::QuantModel& model, const CalibrationOptions&
   if (progress) progress->finish();
 }
 
-void calibrate(quant::QuantModel& model, const PreparedData& data,
+void calibrate(quant::QuantModel& model, const PreparedData& data, data::InputCheck& check,
                const CalibrationOptions& options) {
   Progress progress("calibrating", data.size(), shown_progress(options.common, options.json));
   model.prepare_calibration({.keep_samples = options.sequential});
   const int64_t step = data.step(model.fixed_batch());
   for (int64_t start = 0; start < data.size(); start += step) {
     const PreparedData::Batch batch = data.batch(start, step);
+    check.add(batch);
     with_context([&] { model.forward(values_of(batch.inputs)); },
                  [&] {
                    return fmt::format("while calibrating with samples {} to {} of the data", start,
@@ -92,7 +97,17 @@ void add_calibration_options(CLI::App& command, CalibrationOptions& options) {
                   "YAML file of changes to what the platform quantizes, with the keys of MQBench's "
                   "prepare_custom_config_dict")
       ->check(not_empty);
+  command
+      .add_option("--exclude", options.exclude,
+                  "Keep layers float whose name or module path matches this pattern (repeatable)")
+      ->check(not_empty)
+      ->allow_extra_args(false);
   add_data_options(command, options.data);
+  command.get_option("--data")->required(false);
+  command
+      .add_flag("--random-data", options.data.random,
+                "Calibrate with random numbers instead of --data; not for deployment")
+      ->excludes("--data");
   command.add_flag("--sequential", options.sequential,
                    "Find the ranges of a layer with all layers before it quantized");
   command.add_flag("--json", options.json, "Print JSON");
@@ -146,6 +161,8 @@ ChosenConfig config_of_platform(const CalibrationOptions& options) {
 
 ChosenConfig chosen_config(const CalibrationOptions& options) {
   ChosenConfig chosen = config_of_platform(options);
+  chosen.config.selection.excluded_layers = options.exclude;
+  for (const std::string& pattern : options.exclude) chosen.text += "# excluded: " + pattern + "\n";
   if (options.custom.empty()) return chosen;
   const deploy::CustomConfig custom = deploy::parse_custom_config(read_yaml(options.custom));
   const bool traces = !custom.trace.preserve.empty() || !custom.trace.concrete_args.empty() ||
@@ -160,9 +177,20 @@ ChosenConfig chosen_config(const CalibrationOptions& options) {
 
 ModelWithData load_with_data(const CalibrationOptions& options) {
   quant::QConfig config = chosen_config(options).config;  // its errors come before the model's
-  LoadedModel model = load_model(options.model, {.seed = options.common.seed});
-  PreparedData data(options.data, input_specs(model), options.model, options.common.seed);
-  return {std::move(config), std::move(model), std::move(data)};
+  if (options.data.data.empty() && !options.data.random)
+    throw UsageError("--data is missing: samples to calibrate with, or --random-data");
+  LoadedModel model = load_with_shapes(options.model, options.data.shapes, options.common.seed);
+  PreparedData data(options.data, input_specs(model), options.model, options.common.seed, {},
+                    facts_of(model));
+  std::vector<std::string> warnings = data.warnings();
+  return {std::move(config), std::move(model), std::move(data), std::move(warnings)};
+}
+
+bool has_random_ranges(const quant::QuantModel& model, const PreparedData& data) {
+  const auto& points = model.points();
+  return data.is_random() && std::any_of(points.begin(), points.end(), [](const auto& point) {
+           return !point.is_weight() && !point.is_bias() && !point.quantizer->is_off_for_good();
+         });
 }
 
 std::unique_ptr<quant::QuantModel> calibrated_model(const CalibrationOptions& options,
@@ -179,14 +207,23 @@ std::unique_ptr<quant::QuantModel> calibrated_model(const CalibrationOptions& op
   data.step(fixed);  // throws if the data is not for it
   const std::vector<at::Tensor> example = data.batch(0, std::max<int64_t>(1, fixed)).inputs;
   check_fits(*loaded.module, example, options.model);
-  if (options.data.preprocess.empty() && data.has_bytes())
-    log_warning("samples are bytes from 0 to 255; if the model wants others, give --preprocess");
+  const auto warn = [&](const std::string& text) {
+    log_warning("{}", text);
+    given.warnings.push_back(text);
+  };
+  const bool as_stored = options.data.preprocess.empty() && data.preprocess() == io::Preprocess{};
+  if (as_stored && data.has_bytes())
+    warn("samples are bytes from 0 to 255; if the model wants others, give --preprocess");
   auto model = std::make_unique<quant::QuantModel>(*loaded.module, config, values_of(example));
   SPARSEBIT_CHECK(!config.schedule.bn_tuning || has_batch_norms(*model), InvalidArgument,
                   options.model, ": it has no batch norms; remove SCHEDULE.BN_TUNING");
   warn_about(*loaded.module, *model, options);
   loaded = {};  // it was copied
-  calibrate(*model, data, options);
+  data::InputCheck check(data.model_data());
+  calibrate(*model, data, check, options);
+  for (const std::string& text : check.warnings()) warn(text);
+  for (const std::string& text : activation_warnings(*model, data)) warn(text);
+  if (has_random_ranges(*model, data)) warn(kNotForDeployment);
   if (config.schedule.bn_tuning) tune_batch_norms(*model, data, options);
   return model;
 }

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -21,6 +22,7 @@ struct CalibrationOptions {
   std::string config = {};    ///< a YAML file, or empty: the platform's own
   std::string platform = {};  ///< what the result is for; empty: what the config says
   std::string custom = {};    ///< a YAML file of changes to what the platform does by itself
+  std::vector<std::string> exclude = {};  ///< patterns of layers that stay float
   DataOptions data;
   bool sequential = false;  ///< ranges are those that quantized layers give
   bool json = false;
@@ -34,8 +36,8 @@ struct ChosenConfig {
 };
 ChosenConfig chosen_config(const CalibrationOptions& options);
 
-/// Declares the model, -c, --platform, the options of data, --sequential, --json and those every
-/// command has.
+/// Declares the model, -c, --platform, --custom, --exclude, the options of data, --random-data,
+/// --sequential, --json and those every command has.
 void add_calibration_options(CLI::App& command, CalibrationOptions& options);
 
 /// A float model, how it is to be quantized, and samples for it.
@@ -43,12 +45,21 @@ struct ModelWithData {
   quant::QConfig config;
   LoadedModel model;
   PreparedData data;
+  /// What looked wrong while it was calibrated, and when the data was opened.
+  std::vector<std::string> warnings = {};
 };
 ModelWithData load_with_data(const CalibrationOptions& options);
 
+/// Whether a model was calibrated with random numbers that matter: there are activations with
+/// ranges. Such a model is not for deployment.
+bool has_random_ranges(const quant::QuantModel& model, const PreparedData& data);
+/// What is said of it.
+inline constexpr const char* kNotForDeployment =
+    "NOT FOR DEPLOYMENT: calibrated with random numbers";
+
 /// Puts quantizers into the model and calibrates it with all of the data; tunes batch norms if the
-/// config says so. Warns about patterns of the config that match nothing. The float model is given
-/// up.
+/// config says so. Warns about patterns of the config that match nothing, and about inputs and
+/// activations that look wrong. The float model is given up.
 std::unique_ptr<quant::QuantModel> calibrated_model(const CalibrationOptions& options,
                                                     ModelWithData& given);
 

@@ -1,6 +1,7 @@
 #include "cli/certification.h"
 #include "cli/commands.h"
 #include "cli/file_kind.h"
+#include "cli/model_facts.h"
 #include "cli/model_inputs.h"
 #include "cli/origin.h"
 #include "cli/output_files.h"
@@ -23,11 +24,12 @@ struct CertifyOptions {
   CertificationOptions certification;
 };
 
-PreparedData data_for(const CertifyOptions& options, const io::Preprocess& preprocess) {
-  const LoadedModel file = load_model(options.file, {});
+PreparedData data_for(const CertifyOptions& options,
+                      const std::optional<io::Preprocess>& preprocess) {
+  const LoadedModel file = load_with_shapes(options.file, options.data.shapes, 0);
   const std::string& beside = options.original.empty() ? options.file : options.original;
   PreparedData data(options.data, input_specs(file), beside, options.certification.common.seed,
-                    preprocess);
+                    preprocess, facts_of(file));
   check_fits(*file.module, data.batch(0, 1).inputs, options.file);
   return data;
 }

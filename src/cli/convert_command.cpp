@@ -150,7 +150,7 @@ void add_convert_command(CLI::App& app, std::ostream& out) {
       ->check(whole_number_from(exports::kOldestOpset, exports::kNewestOpset))
       ->capture_default_str();
   cmd->add_flag("--external-data", options->external_data, kExternalDataHelp);
-  add_shape_option(*cmd, options->inputs);
+  add_shape_option(*cmd, options->inputs.shapes);
   add_example_option(*cmd, options->inputs);
   cmd->add_option("--dynamic", options->dynamic,
                   "Leave a size of an input open: NAME:DIMENSION=SYMBOL (repeatable)")

@@ -122,10 +122,20 @@ std::string as_json(const io::Dataset& data, const Findings& found) {
   return json.dump(2) + "\n";
 }
 
+/// The presets, or one of them as YAML to edit.
+std::string shown_preprocess(const std::string& name) {
+  std::string text;
+  for (const io::PreprocessPreset& preset : io::preprocess_presets()) {
+    if (name == "list") text += fmt::format("{:<10} {}\n", preset.name, preset.summary);
+    if (name == preset.name) text = "# " + preset.summary + "\n";
+  }
+  return name == "list" ? text : text + preprocess_of(name).describe();
+}
+
 void show_data(const DataCommandOptions& options, std::ostream& out) {
   apply(options.common);
   if (!options.show.empty()) {
-    out << preprocess_of(options.show).describe();
+    out << shown_preprocess(options.show);
     return;
   }
   if (options.path.empty()) throw UsageError("data needs a PATH, or --show-preprocess NAME");
@@ -142,18 +152,21 @@ void add_data_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<DataCommandOptions>();
   CLI::App* cmd = app.add_subcommand("data", "Say what a data set holds, before you wait for it");
   cmd->add_option("path", options->path,
-                  "A folder of images, a .npy or .npz file, an MNIST or CIFAR-10 file");
+                  "A folder of images, an image, a text file that lists images, a .npy or .npz "
+                  "file, an MNIST or CIFAR-10 file");
   cmd->add_option("--labels", options->labels, "TSV file with a file name and a class number");
   cmd->add_option("--preprocess", options->preprocess,
                   "A preset or YAML file to try on the samples")
       ->capture_default_str();
   cmd->add_option("--show-preprocess", options->show,
-                  "Print what a preset does (imagenet, cifar10, mnist, none), as YAML to edit");
+                  "Print what a preset does (" + preset_names() +
+                      "), as YAML to edit; 'list' prints what each is for");
   cmd->add_flag("--json", options->json, "Print JSON");
   add_common_options(*cmd, options->common);
   cmd->footer(
       "Examples:\n"
       "  sparsebit data images/ --preprocess imagenet\n"
+      "  sparsebit data --show-preprocess list\n"
       "  sparsebit data --show-preprocess imagenet > mine.yaml");
   cmd->callback([options, &out] { show_data(*options, out); });
 }

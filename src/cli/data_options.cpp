@@ -1,14 +1,18 @@
 #include "cli/data_options.h"
 
 #include "cli/common_options.h"
+#include "cli/input_options.h"
 #include "cli/usage_error.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/random.h"
+#include "sparsebit/data/image_input.h"
 #include "sparsebit/data/open_data.h"
+#include "sparsebit/data/random_data.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -21,9 +25,9 @@ void add_data_options(CLI::App& command, DataOptions& options) {
   command
       .add_option(
           "--data", options.data,
-          "Samples: a folder of images, a .npy or .npz file, an MNIST or CIFAR-10 file; texts "
-          "(.txt, .jsonl); for several inputs an .npz file, a folder or a manifest "
-          "(.yaml) with a part for each")
+          "Samples: a folder of images, an image, a text file that lists images; a .npy or .npz "
+          "file, an MNIST or CIFAR-10 file; texts (.txt, .jsonl); for several inputs an .npz file, "
+          "a folder or a manifest (.yaml) with a part for each")
       ->required()
       ->check(not_empty);
   command.add_option("--labels", options.labels,
@@ -31,9 +35,11 @@ void add_data_options(CLI::App& command, DataOptions& options) {
                      "are classes without it");
   command
       .add_option("--preprocess", options.preprocess,
-                  "imagenet, cifar10, mnist, none, or a YAML file; see 'sparsebit data'. Unless "
-                  "told, that of a quantized file, and none for other models")
+                  "How images are prepared: " + preset_names() +
+                      ", or a YAML file; see 'sparsebit data --help'. Unless told, that of a "
+                      "quantized file, or a guess for other models, which is printed")
       ->check(not_empty);
+  add_shape_option(command, options.shapes);
   command
       .add_option("--tokenizer", options.tokenizer,
                   "tokenizer.json or vocab.txt for texts; default: the one in the model's folder")
@@ -55,12 +61,25 @@ void add_data_options(CLI::App& command, DataOptions& options) {
       ->capture_default_str();
 }
 
-io::Preprocess preprocess_of(const std::string& preset_or_file) {
+std::string preset_names() {
+  std::string names;
+  for (const io::PreprocessPreset& preset : io::preprocess_presets())
+    names += (names.empty() ? "" : ", ") + preset.name;
+  return names;
+}
+
+namespace {
+
+bool is_preset(const std::string& name) {
   const auto& presets = io::preprocess_presets();
-  const bool is_preset = std::any_of(presets.begin(), presets.end(), [&](const auto& preset) {
-    return preset.name == preset_or_file;
-  });
-  if (!is_preset && std::filesystem::exists(preset_or_file))
+  return std::any_of(presets.begin(), presets.end(),
+                     [&](const auto& preset) { return preset.name == name; });
+}
+
+}  // namespace
+
+io::Preprocess preprocess_of(const std::string& preset_or_file) {
+  if (!is_preset(preset_or_file) && std::filesystem::exists(preset_or_file))
     return io::read_preprocess(read_yaml(preset_or_file));
   return io::preprocess_preset(preset_or_file);  // with an error that lists them
 }
@@ -80,11 +99,25 @@ std::string tokenizer_beside(const std::string& model) {
 
 namespace {
 
+/// Enough for ranges of noise.
+constexpr int64_t kRandomSamples = 16;
+
+/// What the options say, else what the caller knows.
+std::optional<data::PreprocessChoice> choice_of(const DataOptions& options,
+                                                const std::optional<io::Preprocess>& known) {
+  if (is_preset(options.preprocess)) return data::PreprocessChoice{options.preprocess};
+  if (!options.preprocess.empty())
+    return data::PreprocessChoice{"", preprocess_of(options.preprocess)};
+  return known ? std::optional(data::PreprocessChoice{"", *known}) : std::nullopt;
+}
+
 data::DataRequest request_of(const DataOptions& options, const std::string& source,
-                             const io::Preprocess& preprocess) {
+                             const std::optional<io::Preprocess>& preprocess,
+                             const std::function<data::ModelFacts()>& facts) {
   data::DataRequest request{.path = options.data,
                             .labels = options.labels,
-                            .preprocess = preprocess,
+                            .preprocess = choice_of(options, preprocess),
+                            .facts = facts,
                             .tokenizer = options.tokenizer,
                             .max_length = options.max_length,
                             .text_part = options.text_part};
@@ -102,14 +135,21 @@ data::DataRequest request_of(const DataOptions& options, const std::string& sour
 
 PreparedData::PreparedData(const DataOptions& options, const std::vector<data::InputSpec>& inputs,
                            const std::string& source, uint64_t seed,
-                           const io::Preprocess& preprocess)
-    : preprocess_(options.preprocess.empty() ? preprocess : preprocess_of(options.preprocess)),
-      data_(data::open_data(request_of(options, source, preprocess_), inputs)),
+                           const std::optional<io::Preprocess>& preprocess,
+                           const std::function<data::ModelFacts()>& facts)
+    : preprocess_name_(options.preprocess),
+      data_(options.random
+                ? data::random_data(facts(), options.samples > 0 ? options.samples : kRandomSamples,
+                                    seed)
+                : data::open_data(request_of(options, source, preprocess, facts), inputs)),
+      is_random_(options.random),
       batch_size_(options.batch_size) {
-  for (const std::string& note : data_.notes()) log_warning("{}", note);
+  for (const std::string& note : data_.notes()) warn(note);
   const int64_t all = data_.size();
   if (options.samples > all)
-    log_warning("{}: there are {} samples, not {}", options.data, all, options.samples);
+    warn(fmt::format("{}: there are {} samples, not {}", options.data, all, options.samples));
+  if (!prepared_feed().guessed_from.empty() && !is_random_)
+    warn("preprocessing: " + preprocess_text());
   if (options.samples == 0 || options.samples >= all) {
     chosen_.resize(static_cast<size_t>(all));
     std::iota(chosen_.begin(), chosen_.end(), int64_t{0});
@@ -131,6 +171,35 @@ int64_t PreparedData::step(int64_t fixed) const {
 int64_t PreparedData::at_most(int64_t count, int64_t fixed) const {
   if (fixed > 0) return fixed;
   return is_ragged() ? 1 : std::min(count, size());
+}
+
+void PreparedData::warn(std::string text) {
+  log_warning("{}", text);
+  warnings_.push_back(std::move(text));
+}
+
+const data::InputFeed& PreparedData::prepared_feed() const {
+  const auto& feeds = data_.feeds();
+  const auto found = std::find_if(feeds.begin(), feeds.end(), [](const data::InputFeed& feed) {
+    return !feed.preset.empty() || feed.preprocess != io::Preprocess{};
+  });
+  return found == feeds.end() ? feeds.front() : *found;
+}
+
+std::string PreparedData::preprocess_text() const {
+  const data::InputFeed& feed = prepared_feed();
+  if (!feed.guessed_from.empty())
+    return fmt::format("{} (guessed from {}; --preprocess NAME sets it)", feed.preset,
+                       feed.guessed_from);
+  if (feed.preset.empty() && feed.preprocess == io::Preprocess{}) return "none";
+  if (feed.preset.empty())
+    return preprocess_name_.empty() ? "as told" : "as " + preprocess_name_ + " tells";
+  if (feed.preprocess == io::preprocess_preset(feed.preset)) return feed.preset;
+  for (const data::InputSpec& input : data_.inputs()) {
+    if (const auto image = data::image_input(input); image && input.name == feed.input)
+      return fmt::format("{} for a {} input", feed.preset, image->to_text());
+  }
+  return feed.preset;
 }
 
 bool PreparedData::has_bytes() const {

@@ -37,8 +37,8 @@ bool is_simulation(const std::string& model) {
 
 /// A saved simulation has its calibration and its platform.
 std::unique_ptr<quant::QuantModel> saved_simulation(const CalibrationOptions& asked) {
-  const bool alone =
-      asked.config.empty() && asked.data.data.empty() && asked.custom.empty() && !asked.sequential;
+  const bool alone = asked.config.empty() && asked.data.data.empty() && !asked.data.random &&
+                     asked.custom.empty() && asked.exclude.empty() && !asked.sequential;
   SPARSEBIT_CHECK(alone, InvalidArgument, asked.model,
                   " is calibrated already: leave out --data, --config, --custom and --sequential");
   auto model = exports::load_quantized(asked.model);
@@ -56,7 +56,6 @@ std::unique_ptr<quant::QuantModel> prepared_model(const CalibrationOptions& aske
     SPARSEBIT_CHECK(kind.format != ModelFormat::None, InvalidModel, asked.model,
                     ": this is neither a model nor a simulation, but ", kind.description);
   }
-  if (asked.data.data.empty()) throw UsageError("--data is missing: samples to calibrate with");
   ModelWithData given = load_with_data(asked);
   auto model = calibrated_model(asked, given);
   model->set_quant({.weights = true, .features = true});
@@ -113,7 +112,6 @@ void add_deploy_command(CLI::App& app, std::ostream& out) {
   CLI::App* cmd =
       app.add_subcommand("deploy", "Write what a deployment target's own tools consume");
   add_calibration_options(*cmd, options->calibration);
-  cmd->get_option("--data")->required(false);  // a simulation is calibrated already
   cmd->add_option("-o,--output", options->output, "Folder to write into")
       ->required()
       ->check(not_empty);

@@ -62,7 +62,8 @@ class Evaluator {
   Evaluation evaluate() {
     const bool in_onnxruntime = options_.runtime == "onnxruntime";
     ModelRunner model(options_.model, options_.common.seed,
-                      in_onnxruntime ? Engine::OnnxRuntime : Engine::Interpreter);
+                      in_onnxruntime ? Engine::OnnxRuntime : Engine::Interpreter,
+                      options_.data.shapes);
     const PreparedData data = samples_for(model);
     SPARSEBIT_CHECK(has_truth(data) || !options_.against.empty(), InvalidArgument,
                     options_.data.data,
@@ -74,7 +75,8 @@ class Evaluator {
     if (options_.against.empty()) return found;
     ModelRunner reference(options_.against, options_.common.seed,
                           in_onnxruntime && is_onnx_file(options_.against) ? Engine::OnnxRuntime
-                                                                           : Engine::Interpreter);
+                                                                           : Engine::Interpreter,
+                          options_.data.shapes);
     if (has_truth(data)) found.reference = measure_task(reference);
     found.outputs = measure_similarity(model, reference, data, progress_);
     if (truth_.scores.empty())
@@ -93,7 +95,7 @@ class Evaluator {
     DataOptions data = options_.data;
     data.text_part = part;
     PreparedData samples(data, model.inputs(), options_.model, options_.common.seed,
-                         origin_of_model(options_.model).preprocess);
+                         origin_of_model(options_.model).preprocess, model.facts());
     check_fits(model.module(), samples.batch(0, 1).inputs, options_.model);
     return samples;
   }

@@ -54,17 +54,20 @@ std::vector<GivenShape> given_shapes(const InputOptions& options) {
   for (const std::string& text : options.shapes) {
     shapes.push_back(parse_shape(text));
     if (!seen.insert(shapes.back().input).second)
-      throw UsageError("--shape " + text + ": the shape of '" + shapes.back().input +
-                       "' is given twice");
+      throw UsageError(
+          "--shape " + text + ": the shape of " +
+          (shapes.back().input.empty() ? "the input" : "'" + shapes.back().input + "'") +
+          " is given twice");
   }
   return shapes;
 }
 
-void add_shape_option(CLI::App& command, InputOptions& options) {
+void add_shape_option(CLI::App& command, std::vector<std::string>& shapes) {
   command
-      .add_option("--shape", options.shapes,
-                  "Shape of an input the file leaves open: NAME=1x3x224x224, with a type if it is "
-                  "not float32: NAME=1x16:int64 (repeatable)")
+      .add_option("--shape", shapes,
+                  "Shape of an input the file leaves open: 1x3x224x224 if there is one, or "
+                  "NAME=1x3x224x224, with a type if it is not float32: NAME=1x16:int64 "
+                  "(repeatable)")
       ->allow_extra_args(false);
 }
 
@@ -77,7 +80,7 @@ void add_example_option(CLI::App& command, InputOptions& options) {
 void add_input_options(CLI::App& command, InputOptions& options) {
   add_files_option(command, options, "An input");
   command.add_flag("--random", options.random, "Random numbers for inputs that are not given");
-  add_shape_option(command, options);
+  add_shape_option(command, options.shapes);
 }
 
 std::vector<std::string> named_inputs(const InputOptions& options) {
@@ -86,7 +89,9 @@ std::vector<std::string> named_inputs(const InputOptions& options) {
   for (const std::string& text : options.files) {
     if (const auto given = split_name(text); !given.first.empty()) names.push_back(given.first);
   }
-  for (const GivenShape& shape : given_shapes(options)) names.push_back(shape.input);
+  for (const GivenShape& shape : given_shapes(options)) {
+    if (!shape.input.empty()) names.push_back(shape.input);
+  }
   return names;
 }
 

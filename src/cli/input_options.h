@@ -19,12 +19,12 @@ using KnownShapes = std::map<std::string, fx::TensorInfo>;
 /// Options with which a user gives a model's inputs or tells their shapes.
 struct InputOptions {
   std::vector<std::string> files = {};   ///< NAME=file.npy, or file.npy for the only input
-  std::vector<std::string> shapes = {};  ///< NAME=1x3x224x224 or NAME=1x16:int64
+  std::vector<std::string> shapes = {};  ///< 1x3x224x224, NAME=1x3x224x224 or NAME=1x16:int64
   bool random = false;                   ///< fill inputs that are not given
 };
 
 /// Declares --shape.
-void add_shape_option(CLI::App& command, InputOptions& options);
+void add_shape_option(CLI::App& command, std::vector<std::string>& shapes);
 /// Declares --input for examples; what is not given is random.
 void add_example_option(CLI::App& command, InputOptions& options);
 /// Declares --input and --random as well.

@@ -152,7 +152,7 @@ void add_inspect_command(CLI::App& app, std::ostream& out) {
       ->default_str("table");
   cmd->add_flag("--json", options->json, "Same as --format json");
   add_skip_option(*cmd, options->skip);
-  add_shape_option(*cmd, options->inputs);
+  add_shape_option(*cmd, options->inputs.shapes);
   add_pass_options(*cmd, options->passes);
   add_change_options(*cmd, options->passes);
   add_common_options(*cmd, options->common);

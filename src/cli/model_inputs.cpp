@@ -275,12 +275,47 @@ void check_shapes_known(const LoadedModel& model) {
   }
 }
 
+namespace {
+
+/// The input that a shape without a name is for: the only one, or the only one that is open.
+size_t open_input(const LoadedModel& model, const GivenShape& given) {
+  const auto inputs = model.module->graph().placeholders();
+  std::vector<size_t> open;
+  std::string names;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const std::optional<TensorInfo> info = accepted(model, i);
+    const bool is_fixed =
+        info && std::none_of(info->shape.begin(), info->shape.end(), [](auto d) { return d < 0; });
+    if (is_fixed && inputs.size() > 1) continue;
+    open.push_back(i);
+    names += (names.empty() ? "" : ", ") + inputs[i]->target();
+  }
+  SPARSEBIT_CHECK(open.size() == 1, InvalidArgument, "--shape ", given.text, ": ",
+                  open.empty() ? "the model leaves no input open"
+                               : "the model leaves several inputs open (" + names +
+                                     "); write NAME=" + given.text);
+  return open.front();
+}
+
+}  // namespace
+
+LoadedModel load_with_shapes(const std::string& source, const std::vector<std::string>& shapes,
+                             uint64_t seed) {
+  const InputOptions given{.shapes = shapes};
+  const KnownShapes known = known_shapes(given);
+  LoadedModel model =
+      load_model(source, {.given_inputs = named_inputs(given), .shapes = known, .seed = seed});
+  apply_shapes(model, given, known);
+  return model;
+}
+
 void apply_shapes(LoadedModel& model, const InputOptions& options, const KnownShapes& known) {
   apply_files(model, options, known);
   Symbols symbols;
   std::vector<std::pair<fx::Node*, TensorInfo>> fixed;
   for (const GivenShape& given : given_shapes(options)) {
-    const size_t index = find_input(*model.module, given.input);
+    const size_t index =
+        given.input.empty() ? open_input(model, given) : find_input(*model.module, given.input);
     fx::Node* const input = model.module->graph().placeholders()[index];
     check_is_tensor(model, *input);
     TensorInfo info{given.shape, given.dtype.value_or(at::kFloat)};
@@ -288,7 +323,7 @@ void apply_shapes(LoadedModel& model, const InputOptions& options, const KnownSh
       if (!given.dtype) info.dtype = known->dtype;
       SPARSEBIT_CHECK(info.dtype == known->dtype && fits(info.shape, *known), InvalidArgument,
                       "--shape ", given.text, ": the model takes ", fx::to_string(*known));
-      learn_symbols(*known, info.shape, given.input, symbols);
+      learn_symbols(*known, info.shape, input->target(), symbols);
     }
     fixed.emplace_back(input, std::move(info));
   }

@@ -30,6 +30,10 @@ void check_shapes_known(const LoadedModel& model);
 /// that contradict the file.
 void apply_shapes(LoadedModel& model, const InputOptions& options, const KnownShapes& known);
 
+/// load_model() with the shapes of --shape applied.
+LoadedModel load_with_shapes(const std::string& source, const std::vector<std::string>& shapes,
+                             uint64_t seed);
+
 /// One value per placeholder: from files, from a zoo model's examples, the input's default, or
 /// random numbers that depend on `seed` and the input's name only. Open sizes are those that given
 /// inputs show for the same symbol, else 1. Throws InvalidArgument, one line, for what is missing

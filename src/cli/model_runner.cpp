@@ -1,6 +1,7 @@
 #include "cli/model_runner.h"
 
 #include "cli/file_kind.h"
+#include "cli/model_facts.h"
 #include "cli/model_inputs.h"
 #include "cli/model_outputs.h"
 
@@ -14,13 +15,15 @@
 #include <filesystem>
 
 namespace sparsebit::cli {
-ModelRunner::ModelRunner(const std::string& source, uint64_t seed, Engine engine)
+
+ModelRunner::ModelRunner(const std::string& source, uint64_t seed, Engine engine,
+                         const std::vector<std::string>& shapes)
     : executors_(fx::make_interpreter) {
   if (std::filesystem::is_regular_file(source) && exports::is_quantized_file(source)) {
     owned_ = exports::load_quantized(source);
     simulation_ = owned_.get();
   } else {
-    loaded_ = load_model(source, {.seed = seed});
+    loaded_ = load_with_shapes(source, shapes, seed);
     loaded_.module->eval();
   }
   // What the graph of a simulation tells is only the example it was made with.
@@ -37,6 +40,11 @@ fx::GraphModule& ModelRunner::module() {
 
 std::vector<data::InputSpec> ModelRunner::inputs() {
   return simulation_ ? data::inputs_of(module()) : input_specs(loaded_);
+}
+
+std::function<data::ModelFacts()> ModelRunner::facts() {
+  if (!simulation_) return facts_of(loaded_);
+  return [this] { return data::facts_of(module()); };
 }
 
 void ModelRunner::load_into_onnxruntime(const std::string& source) {

@@ -3,12 +3,14 @@
 #include "cli/data_options.h"
 #include "cli/model_source.h"
 
+#include "sparsebit/data/model_facts.h"
 #include "sparsebit/export/onnxruntime.h"
 #include "sparsebit/fx/executor.h"
 #include "sparsebit/metrics/named_output.h"
 #include "sparsebit/quant/quant_model.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,7 +26,9 @@ class ModelRunner {
  public:
   /// Loads what a user wrote on the command line, a simulation of 'sparsebit quantize' included.
   /// Throws InvalidArgument when ONNX Runtime is asked for anything but an ONNX file.
-  ModelRunner(const std::string& source, uint64_t seed, Engine engine = Engine::Interpreter);
+  /// @param shapes  of --shape.
+  ModelRunner(const std::string& source, uint64_t seed, Engine engine = Engine::Interpreter,
+              const std::vector<std::string>& shapes = {});
   /// A simulation as it is, which has to live as long.
   explicit ModelRunner(quant::QuantModel& simulation);
 
@@ -37,6 +41,8 @@ class ModelRunner {
   int64_t fixed_batch() const { return batch_; }
   fx::GraphModule& module();
   std::vector<data::InputSpec> inputs();
+  /// For guesses of preprocessing; of a simulation only what its graph tells.
+  std::function<data::ModelFacts()> facts();
 
  private:
   void load_into_onnxruntime(const std::string& source);

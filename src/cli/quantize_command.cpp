@@ -1,3 +1,4 @@
+#include "cli/accuracy.h"
 #include "cli/calibration.h"
 #include "cli/certification.h"
 #include "cli/commands.h"
@@ -7,6 +8,7 @@
 
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/log.h"
 #include "sparsebit/export/quantized_file.h"
 #include "sparsebit/export/quantized_onnx.h"
 #include "sparsebit/io/onnx_file.h"
@@ -39,6 +41,7 @@ struct QuantizeOptions {
   bool external_data = false;
   int64_t opset = 0;  ///< 0: what the integers need
   std::string format = "qdq";
+  bool accuracy = false;
   bool certify = false;
   CertificationOptions certification = {.samples = 32};
 };
@@ -87,9 +90,19 @@ void check_options(const QuantizeOptions& options, const ChosenConfig& chosen) {
       {asked.model, asked.config, asked.data.data, asked.data.labels});
 }
 
+/// Of the float model, and of the quantized one.
+struct Accuracies {
+  Accuracy original, quantized;
+};
+
 /// What the end of the work tells about it.
 struct Summary {
   int64_t samples;
+  bool is_random = false;  ///< ranges of activations are those of random numbers
+  std::string preprocess = {};
+  bool is_guessed = false;
+  std::vector<std::string> warnings = {};
+  std::optional<Accuracies> accuracies = {};
   report::Coverage coverage = {};
   std::vector<quant::LayerError> worst = {};  ///< signal to noise, in decibels
   uintmax_t bytes_before = 0;                 ///< 0: the model was no file
@@ -111,6 +124,41 @@ std::vector<quant::LayerError> worst_layers(quant::QuantModel& model, const Prep
   return errors;
 }
 
+/// With as many of the calibration samples as do not take long.
+Accuracies measure_both(const CalibrationOptions& asked, quant::QuantModel& model,
+                        const PreparedData& data, std::vector<std::string>& warnings) {
+  constexpr int64_t kMost = 256;
+  const ProgressOptions progress = shown_progress(asked.common, asked.json);
+  ModelRunner original(asked.model, asked.common.seed, Engine::Interpreter, asked.data.shapes);
+  ModelRunner quantized(model);
+  const Accuracies found{measure_accuracy(original, data, progress, kMost),
+                         measure_accuracy(quantized, data, progress, kMost)};
+  if (const std::string text = near_chance_warning(found.original); !text.empty()) {
+    log_warning("{}", text);
+    warnings.push_back(text);
+  }
+  return found;
+}
+
+nlohmann::ordered_json as_json(const Accuracies& found) {
+  const auto shares = [](const Accuracy& accuracy) {
+    return nlohmann::ordered_json{{"top1", accuracy.top1()}, {"top5", accuracy.top5()}};
+  };
+  return {{"samples", found.original.samples},
+          {"float", shares(found.original)},
+          {"quantized", shares(found.quantized)}};
+}
+
+std::string as_text(const Accuracies& found, int64_t samples) {
+  std::string text = fmt::format("accuracy on {} of the {} calibration samples\n",
+                                 found.original.samples, samples);
+  for (const auto& [name, accuracy] :
+       {std::pair("float", &found.original), {"quantized", &found.quantized}})
+    text += fmt::format("  {:<9}  top-1 {:.2f} %   top-5 {:.2f} %\n", name, accuracy->top1(),
+                        accuracy->top5());
+  return text;
+}
+
 std::string as_json(const QuantizeOptions& options, const quant::QuantModel& model,
                     const Summary& summary) {
   nlohmann::ordered_json json;
@@ -118,6 +166,9 @@ std::string as_json(const QuantizeOptions& options, const quant::QuantModel& mod
   if (summary.bytes_before > 0) json["bytes_before"] = summary.bytes_before;
   json["bytes"] = summary.bytes;
   json["samples"] = summary.samples;
+  json["random_data"] = summary.is_random;
+  if (summary.is_random) json["not_for_deployment"] = kNotForDeployment;
+  json["preprocess"] = {{"text", summary.preprocess}, {"guessed", summary.is_guessed}};
   json["quantizers"] = kinds_of(model);
   json["coverage"] = {{"macs", summary.coverage.share_of_macs()},
                       {"nodes", summary.coverage.share_of_nodes()}};
@@ -130,6 +181,8 @@ std::string as_json(const QuantizeOptions& options, const quant::QuantModel& mod
                              {"kind", to_string(decision.kind)},
                              {"reason", report::sentence(decision, model.platform())}});
   json["unused_patterns"] = model.unused_patterns();
+  json["warnings"] = summary.warnings;
+  if (summary.accuracies) json["accuracy"] = as_json(*summary.accuracies);
   if (summary.certificate)
     json["certificate"] = nlohmann::ordered_json::parse(to_json(*summary.certificate));
   return json.dump(2) + "\n";
@@ -150,8 +203,10 @@ std::string islands(const report::Coverage& coverage, const platforms::Platform&
 
 std::string as_text(const QuantizeOptions& options, const quant::QuantModel& model,
                     const Summary& summary) {
-  std::string text =
-      fmt::format("calibrated with {} samples for {}\n", summary.samples, model.platform().name);
+  std::string text = summary.is_random ? std::string(kNotForDeployment) + "\n" : "";
+  text += fmt::format("calibrated with {} {} for {}\n", summary.samples,
+                      summary.is_random ? "random samples" : "samples", model.platform().name);
+  if (summary.preprocess != "none") text += fmt::format("preprocessing: {}\n", summary.preprocess);
   for (const auto& [kind, count] : kinds_of(model))
     text += fmt::format("  {:>5}  {}\n", count, kind);
   for (const auto& [reason, count] : reasons_of(model))
@@ -164,6 +219,7 @@ std::string as_text(const QuantizeOptions& options, const quant::QuantModel& mod
   text += "layers that lose most (signal to noise)\n";
   for (const auto& [layer, decibels] : summary.worst)
     text += fmt::format("  {:>5.1f} dB  {}\n", decibels, layer);
+  if (summary.accuracies) text += as_text(*summary.accuracies, summary.samples);
   if (!is_onnx(options.output))
     text += "a simulation: weights are stored as floats; `-o FILE.onnx` stores integers\n";
   if (summary.bytes_before > 0)
@@ -185,18 +241,23 @@ int64_t opset_for(const quant::QuantModel& model) {
 }
 
 /// What the file was made of, without paths, which say nothing elsewhere.
-std::string origin_of(const CalibrationOptions& asked, const PreparedData& data) {
+std::string origin_of(const CalibrationOptions& asked, const quant::QuantModel& model,
+                      const PreparedData& data) {
   nlohmann::ordered_json json;
   json["config"] = chosen_config(asked).text;
   json["preprocess"] = data.preprocess().describe();
+  if (const std::string& guessed = data.prepared_feed().guessed_from; !guessed.empty())
+    json["preprocess_guessed_from"] = guessed;
+  if (has_random_ranges(model, data)) json["not_for_deployment"] = kNotForDeployment;
   json["samples"] = data.size();
   if (!data.has_all()) json["seed"] = asked.common.seed;
   json["sequential"] = asked.sequential;
   return json.dump();
 }
 
-void quantize(const QuantizeOptions& options, std::ostream& out) {
-  const CalibrationOptions& asked = options.calibration;
+void quantize(QuantizeOptions options, std::ostream& out) {
+  CalibrationOptions& asked = options.calibration;
+  if (asked.data.data.empty()) asked.data.random = true;
   apply(asked.common);
   check_options(options, chosen_config(asked));
   ModelWithData given = load_with_data(asked);
@@ -207,9 +268,16 @@ void quantize(const QuantizeOptions& options, std::ostream& out) {
       ": --certify has to run it, and these operators are not known: ", short_list(unknown));
   const auto model = calibrated_model(asked, given);
   model->set_quant({.weights = true, .features = true});
-  Summary summary{.samples = data.size(), .coverage = report::coverage_of(*model)};
+  Summary summary{.samples = data.size(),
+                  .is_random = has_random_ranges(*model, data),
+                  .preprocess = data.preprocess_text(),
+                  .is_guessed = !data.prepared_feed().guessed_from.empty(),
+                  .coverage = report::coverage_of(*model)};
   if (options.strict) check_strictly(*model, summary.coverage);
   summary.worst = worst_layers(*model, data);
+  if (options.accuracy || !asked.data.labels.empty())
+    summary.accuracies = measure_both(asked, *model, data, given.warnings);
+  summary.warnings = given.warnings;
   if (is_onnx(options.output)) {
     using Form = exports::QuantizedOnnxOptions::Form;
     exports::export_onnx(
@@ -218,9 +286,9 @@ void quantize(const QuantizeOptions& options, std::ostream& out) {
          .save = {.largest_file = options.external_data ? 0 : io::kLargestOnnxFile},
          .quantized = {.form = options.format == "qdq" ? Form::Pairs : Form::Operators,
                        .bits_attribute = options.extra_info},
-         .metadata = {{"sparsebit.origin", origin_of(asked, data)}}});
+         .metadata = {{"sparsebit.origin", origin_of(asked, *model, data)}}});
   } else {
-    exports::save_quantized(*model, options.output, origin_of(asked, data));
+    exports::save_quantized(*model, options.output, origin_of(asked, *model, data));
   }
   if (!options.decisions.empty()) write_decisions(options.decisions, *model);
   if (std::filesystem::is_regular_file(asked.model))
@@ -252,6 +320,9 @@ void add_quantize_command(CLI::App& app, std::ostream& out) {
       ->check(not_empty);
   cmd->add_flag("--strict", options->strict,
                 "Fail where patterns match nothing, operators are unknown or layers stay float");
+  cmd->add_flag("--accuracy", options->accuracy,
+                "Measure float and quantized accuracy at the end, with up to 256 of the samples; "
+                "also measured when --labels is given");
   cmd->add_flag("--extra-info", options->extra_info,
                 "Write `bits` as an attribute of each pair, which ONNX Runtime refuses to read");
   cmd->add_flag("--external-data", options->external_data, kExternalDataHelp);
@@ -271,9 +342,14 @@ void add_quantize_command(CLI::App& app, std::ostream& out) {
                               exports::kOldestOpset, exports::kNewestOpset))
       ->check(whole_number_from(exports::kOldestOpset, exports::kNewestOpset));
   cmd->footer(
-      "Example:\n"
-      "  sparsebit quantize model.onnx --data images/ --preprocess imagenet --samples 256 "
-      "-o model.int8.onnx");
+      "Without --data, ranges are those of random numbers: such a file is for trying out speed and "
+      "size, not for deployment.\n"
+      "Examples:\n"
+      "  sparsebit quantize model.onnx --data images/ --samples 256 -o model.int8.onnx\n"
+      "  sparsebit quantize model.onnx --data images/ --labels labels.tsv --preprocess imagenet "
+      "-o model.int8.onnx\n"
+      "  sparsebit quantize model.onnx --data list.txt --exclude 'head*' -o model.int8.onnx\n"
+      "  sparsebit quantize model.onnx -o model.int8.onnx");
   cmd->callback([options, &out] { quantize(*options, out); });
 }
 

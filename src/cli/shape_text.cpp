@@ -26,7 +26,7 @@ at::ScalarType parse_type(const std::string& name, const std::string& text) {
 }
 
 [[noreturn]] void fail_shape(const std::string& text) {
-  throw UsageError("--shape " + text + ": expected sizes such as NAME=1x3x224x224");
+  throw UsageError("--shape " + text + ": expected sizes such as 1x3x224x224 or NAME=1x3x224x224");
 }
 
 std::vector<int64_t> parse_dims(std::string_view dims, const std::string& text) {
@@ -54,9 +54,11 @@ std::optional<int64_t> parse_number(std::string_view text) {
 
 GivenShape parse_shape(const std::string& text) {
   const size_t equals = text.rfind('=');
-  if (equals == std::string::npos || equals == 0) fail_shape(text);
-  GivenShape given{.text = text, .input = text.substr(0, equals), .shape = {}, .dtype = {}};
-  std::string_view rest = std::string_view(text).substr(equals + 1);
+  if (equals == 0) fail_shape(text);
+  const bool has_name = equals != std::string::npos;
+  GivenShape given{
+      .text = text, .input = has_name ? text.substr(0, equals) : "", .shape = {}, .dtype = {}};
+  std::string_view rest = std::string_view(text).substr(has_name ? equals + 1 : 0);
   if (const size_t colon = rest.find(':'); colon != std::string_view::npos) {
     given.dtype = parse_type(std::string(rest.substr(colon + 1)), text);
     rest = rest.substr(0, colon);

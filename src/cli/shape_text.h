@@ -12,14 +12,14 @@ namespace sparsebit::cli {
 
 /// What --shape says about one input.
 struct GivenShape {
-  std::string text;  ///< as the user wrote it
-  std::string input;
+  std::string text;   ///< as the user wrote it
+  std::string input;  ///< empty: the only one that is open
   std::vector<int64_t> shape;
   std::optional<at::ScalarType> dtype;
 };
 
-/// Reads `NAME=1x3x224x224`, `NAME=1x16:int64` or, for a scalar, `NAME=scalar`. The name may hold
-/// any character. Throws UsageError.
+/// Reads `NAME=1x3x224x224`, `NAME=1x16:int64` or, for a scalar, `NAME=scalar`; without `NAME=` it
+/// is for the only input that is open. The name may hold any character. Throws UsageError.
 GivenShape parse_shape(const std::string& text);
 
 /// "1x3x224x224"; "scalar" without dimensions.

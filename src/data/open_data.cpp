@@ -6,6 +6,8 @@
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/core/near_match.h"
 #include "sparsebit/core/yaml.h"
+#include "sparsebit/data/guess_preprocess.h"
+#include "sparsebit/data/image_input.h"
 #include "sparsebit/io/npy.h"
 
 #include <ATen/ATen.h>
@@ -49,7 +51,7 @@ class DataOpener {
                     ": there is no such file or folder");
     if (is_manifest(request_.path)) {
       open_manifest();
-    } else if (is_text_file(request_.path)) {
+    } else if (is_text_file(request_.path) && !io::is_image_list(request_.path)) {
       open_texts(request_.path, request_.tokenizer);
     } else if (fs::is_directory(request_.path) && has_part_for_input(request_.path)) {
       open_folder();
@@ -96,9 +98,43 @@ class DataOpener {
   }
 
   void add_feed(const std::string& input, std::shared_ptr<const io::Dataset> samples,
-                const io::Preprocess& preprocess) {
+                const std::optional<PreprocessChoice>& preprocess) {
     for (const std::string& note : samples->notes()) notes_.push_back(note);
-    feeds_.push_back({input, std::move(samples), preprocess});
+    feeds_.push_back({.input = input, .samples = std::move(samples)});
+    preprocess ? prepare_as_told(feeds_.back(), *preprocess) : prepare_by_guess(feeds_.back());
+  }
+
+  const InputSpec* spec_of(const std::string& input) const {
+    const auto found = std::find_if(inputs_.begin(), inputs_.end(),
+                                    [&](const InputSpec& spec) { return spec.name == input; });
+    return found == inputs_.end() ? nullptr : &*found;  // ModelData tells of unknown names
+  }
+
+  void prepare_as_told(InputFeed& feed, const PreprocessChoice& choice) const {
+    feed.preset = choice.preset;
+    feed.preprocess =
+        choice.preset.empty() ? choice.settings : io::preprocess_preset(choice.preset);
+    const InputSpec* spec = spec_of(feed.input);
+    const auto image = spec ? image_input(*spec) : std::nullopt;
+    if (!choice.preset.empty() && choice.preset != "none" && spec && spec->info && image)
+      feed.preprocess = fitted(feed.preprocess, *image);
+  }
+
+  void prepare_by_guess(InputFeed& feed) const {
+    if (!request_.facts || !spec_of(feed.input)) return;
+    const at::Tensor first = feed.samples->get(0).data;
+    const bool is_image = first.scalar_type() == at::kByte && first.dim() == 3 &&
+                          (first.size(0) == 1 || first.size(0) == 3);
+    if (!is_image || !image_input(*spec_of(feed.input))) return;
+    const ModelFacts facts = request_.facts();
+    const InputSpec* spec = spec_of(feed.input);
+    for (const InputSpec& known : facts.inputs) {
+      if (known.name == feed.input) spec = &known;
+    }
+    const PreprocessGuess guess = guess_preprocess(facts, *spec, first.size(0));
+    feed.preset = guess.preset;
+    feed.preprocess = guess.settings;
+    feed.guessed_from = guess.because;
   }
 
   // --- kinds of sources --------------------------------------------------------------------------
@@ -181,7 +217,7 @@ class DataOpener {
                       "' is not one that texts are for (input_ids, attention_mask, "
                       "token_type_ids, position_ids); give it with --input ",
                       input->name, "=ones, or in a manifest");
-      add_feed(input->name, token_dataset(samples, *role), {});
+      add_feed(input->name, token_dataset(samples, *role), PreprocessChoice{});
       feeds_.back().padding =
           *role == TokenRole::Ids ? static_cast<double>(tokenizer->pad_id()) : 0;
     }
@@ -232,8 +268,8 @@ class DataOpener {
              io::open_dataset(folder / source.get("data").to_text(),
                               feeds_.empty() ? labels : fs::path()),
              !preprocess            ? request_.preprocess
-             : preprocess->is_map() ? io::read_preprocess(*preprocess)
-                                    : io::preprocess_preset(preprocess->to_text()));
+             : preprocess->is_map() ? PreprocessChoice{"", io::read_preprocess(*preprocess)}
+                                    : PreprocessChoice{preprocess->to_text()});
   }
 
   static void check_keys(const Yaml& map, const std::vector<std::string>& known) {

@@ -1,6 +1,7 @@
 #include "sparsebit/io/dataset.h"
 
 #include "io/dataset_kinds.h"
+#include "io/image_header.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/mapped_file.h"
@@ -43,6 +44,11 @@ std::unique_ptr<Dataset> open_file(const fs::path& file, const fs::path& labels)
   if (is_array || is_archive) refuse_labels(labels, labels, kForImages);
   if (is_array) return open_array(file);
   if (is_archive) return open_array_archive(file);
+  if (has_image_suffix(file) || read_image_size(MappedFile(file).bytes())) {
+    refuse_labels(labels, file, "a file of labels is for several images");
+    return open_image_file(file);
+  }
+  if (is_image_list(file)) return open_image_list(file, labels);
   refuse_labels(labels, file, kHasLabels);
   const bool is_zipped = start.starts_with("\x1f\x8b");
   if (is_zipped || start.starts_with(std::string_view("\0\0\x08", 3))) return open_mnist(file);
@@ -50,7 +56,8 @@ std::unique_ptr<Dataset> open_file(const fs::path& file, const fs::path& labels)
   throw Error(
       ErrorKind::InvalidArgument,
       file.string() +
-          ": this is no folder of images, .npy or .npz file, MNIST idx file or CIFAR-10 file");
+          ": this is no folder, list or file of images, .npy or .npz file, MNIST idx file or "
+          "CIFAR-10 file");
 }
 
 }  // namespace

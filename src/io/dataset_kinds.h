@@ -9,6 +9,9 @@ namespace sparsebit::io {
 using DatasetPtr = std::unique_ptr<Dataset>;
 
 bool has_image_suffix(const std::filesystem::path& file);
+DatasetPtr open_image_file(const std::filesystem::path& file);
+/// Images that a text file names, see is_image_list().
+DatasetPtr open_image_list(const std::filesystem::path& list, const std::filesystem::path& labels);
 /// @param files  inside the folder, in order.
 DatasetPtr open_image_folder(const std::filesystem::path& folder,
                              std::vector<std::filesystem::path> files,

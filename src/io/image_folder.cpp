@@ -1,4 +1,5 @@
 #include "io/dataset_kinds.h"
+#include "io/image_list.h"
 #include "io/label_file.h"
 
 #include "sparsebit/core/error.h"
@@ -21,9 +22,10 @@ std::string folder_of(const fs::path& file, const fs::path& root) {
   return std::distance(inside.begin(), inside.end()) > 1 ? inside.begin()->string() : "";
 }
 
-class ImageFolder : public Dataset {
+class ImageFiles : public Dataset {
  public:
-  ImageFolder(fs::path folder, std::vector<fs::path> files, const fs::path& labels)
+  /// Folders of the first level are classes where there is no file of labels.
+  ImageFiles(fs::path folder, std::vector<fs::path> files, const fs::path& labels)
       : folder_(std::move(folder)), files_(std::move(files)) {
     if (!labels.empty()) {
       read_labels(labels);
@@ -32,11 +34,17 @@ class ImageFolder : public Dataset {
     }
   }
 
+  /// @param labels  one for each file, or none at all.
+  ImageFiles(fs::path folder, std::vector<fs::path> files, std::vector<int64_t> labels)
+      : folder_(std::move(folder)), files_(std::move(files)), labels_(std::move(labels)) {}
+
   int64_t size() const override { return static_cast<int64_t>(files_.size()); }
   bool has_labels() const override { return !labels_.empty(); }
   std::vector<std::string> classes() const override { return classes_; }
   std::vector<std::string> notes() const override { return notes_; }
-  std::string describe() const override { return std::to_string(size()) + " image files"; }
+  std::string describe() const override {
+    return size() == 1 ? "1 image file" : std::to_string(size()) + " image files";
+  }
 
   Sample get(int64_t index) const override {
     check_index(index, size());
@@ -99,9 +107,32 @@ bool has_image_suffix(const fs::path& file) {
   return std::find(kSuffixes.begin(), kSuffixes.end(), suffix) != kSuffixes.end();
 }
 
+DatasetPtr open_image_file(const fs::path& file) {
+  return std::make_unique<ImageFiles>(file.parent_path(), std::vector{file},
+                                      std::vector<int64_t>());
+}
+
+DatasetPtr open_image_list(const fs::path& list, const fs::path& labels) {
+  std::vector<fs::path> files;
+  std::vector<int64_t> classes;
+  for (const ListedImage& image : read_image_list(list)) {
+    files.push_back(image.file);
+    if (image.label) classes.push_back(*image.label);
+  }
+  SPARSEBIT_CHECK(classes.empty() || classes.size() == files.size(), InvalidArgument, list.string(),
+                  ": ", classes.size(), " of ", files.size(),
+                  " images have a class number; give one to all or to none");
+  SPARSEBIT_CHECK(classes.empty() || labels.empty(), InvalidArgument, list.string(),
+                  ": it has class numbers, so a file of labels is not for it");
+  const fs::path folder = list.parent_path();
+  if (labels.empty())
+    return std::make_unique<ImageFiles>(folder, std::move(files), std::move(classes));
+  return std::make_unique<ImageFiles>(folder, std::move(files), labels);
+}
+
 DatasetPtr open_image_folder(const fs::path& folder, std::vector<fs::path> files,
                              const fs::path& labels) {
-  return std::make_unique<ImageFolder>(folder, std::move(files), labels);
+  return std::make_unique<ImageFiles>(folder, std::move(files), labels);
 }
 
 void check_index(int64_t index, int64_t size) {

@@ -21,7 +21,7 @@ const Words<Preprocess::Channels> kChannels = {{"rgb", Preprocess::Channels::Rgb
                                                {"bgr", Preprocess::Channels::Bgr},
                                                {"gray", Preprocess::Channels::Gray}};
 const Words<Preprocess::Dtype> kInputDtypes = {{"float32", Preprocess::Dtype::Float32},
-                                          {"uint8", Preprocess::Dtype::UInt8}};
+                                               {"uint8", Preprocess::Dtype::UInt8}};
 const Words<Preprocess::Anchor> kAnchors = {{"center", Preprocess::Anchor::Center},
                                             {"corner", Preprocess::Anchor::Corner}};
 const Words<Preprocess::Interpolation> kInterpolations = {

@@ -168,7 +168,8 @@ TEST(Dataset, WhatIsNoneOfTheseIsAnError) {
               ThrowsMessage<Error>(HasSubstr("there are no images")));
   write(folder.path() / "text", "hello");
   EXPECT_THAT([&] { open_dataset(folder.path() / "text"); },
-              ThrowsMessage<Error>(HasSubstr("this is no folder of images, .npy or .npz file")));
+              ThrowsMessage<Error>(
+                  HasSubstr("this is no folder, list or file of images, .npy or .npz file")));
   write(folder.path() / "empty", "");
   EXPECT_THROW(open_dataset(folder.path() / "empty"), Error);
 }

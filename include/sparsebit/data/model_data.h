@@ -29,6 +29,8 @@ struct InputFeed {
   std::string input;
   std::shared_ptr<const io::Dataset> samples;
   io::Preprocess preprocess = {};
+  std::string preset = {};        ///< that it is; empty for settings of the user's own
+  std::string guessed_from = {};  ///< empty unless it was guessed
   /// What samples are filled up with that are shorter than others of their batch, or than the
   /// model's input; nothing: they have to be alike.
   std::optional<double> padding = {};
@@ -75,6 +77,7 @@ class ModelData {
   /// What a user may want to know.
   const std::vector<std::string>& notes() const { return notes_; }
   const std::vector<InputFeed>& feeds() const { return feeds_; }
+  const std::vector<InputSpec>& inputs() const { return inputs_; }
 
   /// An error names the sample.
   Batch batch(const std::vector<int64_t>& indices) const;

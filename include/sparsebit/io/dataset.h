@@ -37,6 +37,10 @@ class Dataset {
   virtual std::string describe() const = 0;
 };
 
+/// Whether a file is text that lists images: its first line names one. A class number may stand
+/// behind it, after a tab, a comma or a space.
+bool is_image_list(const std::filesystem::path& file);
+
 /// Samples on the first axis of a tensor.
 /// @param labels       class numbers, one for each; undefined for none.
 /// @param description  what messages call it.
@@ -48,6 +52,9 @@ std::unique_ptr<Dataset> dataset_of(const at::Tensor& samples, const at::Tensor&
 ///
 ///     a folder of images        JPEG, PNG, BMP, also in folders inside, sorted by path; if all lie
 ///                               in folders of the first level, these are the classes
+///     an image                  one sample
+///     a text file of images     a path in each line, from the file's folder on, and maybe a class
+///                               number behind it
 ///     a .npy or .npz file       samples on the first axis; in a .npz file the array that is the
 ///     only
 ///                               one, or `x`, `data` or `images`; labels in `y` or `labels`

@@ -61,6 +61,11 @@ bool is_inside(const Node& node, const std::string& pattern) {
   }
 }
 
+/// By its module's path, that of one around it, or its own name.
+bool is_layer(const Node& node, const std::string& pattern) {
+  return is_inside(node, pattern) || glob_match(node.name(), pattern);
+}
+
 /// The type of the module that a node calls, or the function.
 std::string called_name(const Node& node, const fx::Module& root) {
   const fx::Module* module =
@@ -84,7 +89,10 @@ bool PlacementBuilder::is_excluded(const Node& node, const fx::OperatorCall& cal
   const bool by_module =
       std::any_of(asked.excluded_modules.begin(), asked.excluded_modules.end(),
                   [&](const std::string& pattern) { return is_inside(node, pattern); });
-  return by_module || contains(asked.excluded_nodes, node.name()) ||
+  const bool by_layer =
+      std::any_of(asked.excluded_layers.begin(), asked.excluded_layers.end(),
+                  [&](const std::string& pattern) { return is_layer(node, pattern); });
+  return by_module || by_layer || contains(asked.excluded_nodes, node.name()) ||
          names_operator(asked.excluded_operators, *call.op);
 }
 
@@ -211,6 +219,7 @@ void PlacementBuilder::note_unused_selection() {
   note(asked.additional_nodes, "node", is_node);
   note(asked.excluded_nodes, "node", is_node);
   note(asked.excluded_modules, "module", is_inside);
+  note(asked.excluded_layers, "layer", is_layer);
 }
 
 }  // namespace sparsebit::quant

@@ -47,6 +47,7 @@ struct OperatorSelection {
   std::vector<std::string> excluded_operators = {};
   std::vector<std::string> excluded_modules = {};  ///< shell patterns on whole dotted paths
   std::vector<std::string> excluded_nodes = {};
+  std::vector<std::string> excluded_layers = {};  ///< shell patterns on paths, or on node names
 };
 
 /// What a quantized model is to be: the YAML file of a user, read and checked.

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "cli/data_options.h"
+
+#include "sparsebit/quant/quant_model.h"
+
+#include <string>
+#include <vector>
+
+namespace sparsebit::cli {
+
+/// Runs a few samples through a calibrated model in float and says what looks wrong: layers that
+/// give one number for all of them, outputs that are the same for all samples or not finite.
+std::vector<std::string> activation_warnings(quant::QuantModel& model, const PreparedData& data);
+
+}  // namespace sparsebit::cli

@@ -1,0 +1,72 @@
+#include "io/image_list.h"
+
+#include "io/dataset_kinds.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/mapped_file.h"
+
+#include <charconv>
+#include <fstream>
+#include <sstream>
+
+namespace sparsebit::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Whether there is something to read in a line; cuts the blanks around it.
+bool has_content(std::string& line) {
+  const size_t first = line.find_first_not_of(" \t\r");
+  if (first == std::string::npos || line[first] == '#') return false;
+  line = line.substr(first, line.find_last_not_of(" \t\r") + 1 - first);
+  return true;
+}
+
+/// A path may have blanks and commas: only a number at the end is cut off.
+ListedImage split_line(const std::string& line) {
+  const size_t before = line.find_last_of("\t, ");
+  if (before == std::string::npos) return {line};
+  int64_t label = 0;
+  const char* const start = line.data() + before + 1;
+  const char* const end = line.data() + line.size();
+  const auto [stop, error] = std::from_chars(start, end, label);
+  if (error != std::errc() || stop != end || label < 0) return {line};
+  return {line.substr(0, line.find_last_not_of("\t, ", before) + 1), label};
+}
+
+}  // namespace
+
+bool is_image_list(const fs::path& file) {
+  constexpr size_t kLongestLine = 4096;  // a binary file has none at all
+  std::ifstream in(file);
+  std::string line(kLongestLine, '\0');
+  while (in.getline(line.data(), kLongestLine)) {
+    std::string text = line.c_str();
+    if (has_content(text)) return has_image_suffix(split_line(text).file);
+  }
+  return false;
+}
+
+std::vector<ListedImage> read_image_list(const fs::path& list) {
+  const MappedFile mapped(list);
+  std::istringstream lines{std::string(mapped.bytes())};
+  std::vector<ListedImage> images;
+  int64_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (!has_content(line)) continue;
+    ListedImage image = split_line(line);
+    const std::string name = image.file.string();
+    SPARSEBIT_CHECK(has_image_suffix(image.file), InvalidArgument, list.string(), ":", number,
+                    ": expected an image (.jpg, .jpeg, .png, .bmp) and maybe a class number, "
+                    "found '",
+                    line, "'");
+    image.file = list.parent_path() / image.file;  // an absolute path stays
+    SPARSEBIT_CHECK(fs::is_regular_file(image.file), InvalidArgument, list.string(), ":", number,
+                    ": there is no image '", name, "'; paths start at the folder of the list");
+    images.push_back(std::move(image));
+  }
+  return images;
+}
+
+}  // namespace sparsebit::io
