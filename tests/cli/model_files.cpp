@@ -65,6 +65,29 @@ void save_onnx_model(const std::filesystem::path& path, int64_t opset) {
   io::save_onnx(model, path);
 }
 
+void save_byte_image_model(const std::filesystem::path& path) {
+  onnx::ModelProto model = new_model();
+  onnx::GraphProto& graph = *model.mutable_graph();
+  const at::Tensor weight = at::randn({5, 3, 3, 3}, at::detail::createCPUGenerator(1)) / 255;
+  *graph.add_initializer() = io::to_tensor_proto(weight, "w");
+  add_node(graph, "Cast", {"image"}, "numbers");
+  onnx::AttributeProto& type = *graph.mutable_node(0)->add_attribute();
+  type.set_name("to");
+  type.set_type(onnx::AttributeProto::INT);
+  type.set_i(onnx::TensorProto::FLOAT);
+  add_node(graph, "Transpose", {"numbers"}, "channels");
+  onnx::AttributeProto& order = *graph.mutable_node(1)->add_attribute();
+  order.set_name("perm");
+  order.set_type(onnx::AttributeProto::INTS);
+  for (const int64_t axis : {0, 3, 1, 2}) order.add_ints(axis);
+  add_node(graph, "Conv", {"channels", "w"}, "features");
+  add_node(graph, "GlobalAveragePool", {"features"}, "pooled");
+  add_node(graph, "Flatten", {"pooled"}, "scores");
+  set_type(*graph.add_input(), "image", onnx::TensorProto::UINT8, {"1", "24", "24", "3"});
+  set_type(*graph.add_output(), "scores", onnx::TensorProto::FLOAT, {"1", "5"});
+  io::save_onnx(model, path);
+}
+
 void save_custom_model(const std::filesystem::path& path) {
   onnx::ModelProto model = new_model();
   onnx::OperatorSetIdProto& opset = *model.add_opset_import();

@@ -8,6 +8,9 @@ namespace sparsebit::cli::test {
 /// y = x + bias, z = ids: `x` float32[batch, 3], `ids` int64[batch], `y` and `sum/out` results.
 void save_onnx_model(const std::filesystem::path& path, int64_t opset = 13);
 
+/// Scores of 5 classes for uint8[1, 24, 24, 3]: cast, transposed, a convolution, pooled.
+void save_byte_image_model(const std::filesystem::path& path);
+
 /// y = Foo(x) of a domain nobody knows, x float32[2].
 void save_custom_model(const std::filesystem::path& path);
 

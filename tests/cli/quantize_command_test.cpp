@@ -299,7 +299,8 @@ A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}
   const Result result = run_command({"quantize", "zoo:resnet20", "-c", config.c_str(), "--data",
                                      data.c_str(), "-o", out.c_str(), "--samples", "2"});
   EXPECT_THAT(result.err, HasSubstr("'dorefa' is meant to be trained, and this only calibrates"));
-  EXPECT_THAT(result.err, HasSubstr("samples are bytes from 0 to 255"));
+  EXPECT_THAT(result.err, HasSubstr("preprocessing: cifar10 (guessed from a 3x32x32 input and 10 "
+                                    "classes; --preprocess NAME sets it)"));
   EXPECT_THAT(result.out, HasSubstr("fused with the operator before it"));
 }
 

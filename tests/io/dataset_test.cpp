@@ -127,6 +127,63 @@ TEST(Dataset, DamagedArchivesAreErrors) {
   }
 }
 
+// --- single images and lists of them ------------------------------------------------------------
+
+TEST(Dataset, AnImageIsOneSample) {
+  const test::TempDir folder;
+  write(folder.path() / "a.bmp", bitmap(7, 8, 9));
+  write(folder.path() / "no_suffix", bitmap(1, 2, 3));
+  const auto data = open_dataset(folder.path() / "a.bmp");
+  EXPECT_EQ(data->describe(), "1 image file");
+  EXPECT_EQ(data->size(), 1);
+  EXPECT_EQ(data->get(0).name, "a.bmp");
+  EXPECT_FALSE(data->has_labels());
+  EXPECT_EQ(open_dataset(folder.path() / "no_suffix")->get(0).data[0][0][0].item<int64_t>(), 1);
+  write(folder.path() / "text.jpg", "hello");
+  EXPECT_THAT([&] { open_dataset(folder.path() / "text.jpg")->get(0); },
+              ThrowsMessage<Error>(HasSubstr("text.jpg: not a JPEG, PNG or BMP image")));
+  write(folder.path() / "l.tsv", "a.bmp\t3\n");
+  EXPECT_THAT([&] { open_dataset(folder.path() / "a.bmp", folder.path() / "l.tsv"); },
+              ThrowsMessage<Error>(HasSubstr("a file of labels is for several images")));
+}
+
+TEST(Dataset, ListsOfImages) {
+  const test::TempDir folder;
+  write(folder.path() / "images" / "a b.bmp", bitmap(7, 8, 9));
+  write(folder.path() / "images" / "c.bmp", bitmap(1, 2, 3));
+  const fs::path list = folder.path() / "list.txt", absolute = folder.path() / "images" / "c.bmp";
+  write(list, "# two\n\nimages/a b.bmp\n" + absolute.string() + "\r\n");
+  EXPECT_TRUE(is_image_list(list));
+  const auto plain = open_dataset(list);
+  EXPECT_EQ(plain->size(), 2);
+  EXPECT_EQ(plain->get(0).name, "images/a b.bmp");
+  EXPECT_EQ(plain->get(1).data[2][0][0].item<int64_t>(), 3);
+  EXPECT_FALSE(plain->has_labels());
+  for (const char* between : {"\t", ",", " ", ", "}) {
+    const std::string number = std::string(between) + "17\n";
+    write(list, "images/a b.bmp" + number + "images/c.bmp" + number);
+    EXPECT_EQ(open_dataset(list)->get(1).label, 17) << between;
+    EXPECT_EQ(open_dataset(list)->get(0).name, "images/a b.bmp") << between;
+  }
+}
+
+TEST(Dataset, WrongListsNameTheirLine) {
+  const test::TempDir folder;
+  write(folder.path() / "c.bmp", bitmap(1, 2, 3));
+  const fs::path list = folder.path() / "list.txt";
+  write(list, "c.bmp\nd.bmp\n");
+  EXPECT_THAT([&] { open_dataset(list); },
+              ThrowsMessage<Error>(HasSubstr("list.txt:2: there is no image 'd.bmp'; paths start "
+                                             "at the folder of the list")));
+  write(list, "c.bmp\nc.gif\n");
+  EXPECT_THAT([&] { open_dataset(list); },
+              ThrowsMessage<Error>(HasSubstr("list.txt:2: expected an image (.jpg, .jpeg, .png, "
+                                             ".bmp) and maybe a class number, found 'c.gif'")));
+  write(list, "c.bmp 3\nc.bmp\n");
+  EXPECT_THAT([&] { open_dataset(list); },
+              ThrowsMessage<Error>(HasSubstr("1 of 2 images have a class number")));
+}
+
 // --- MNIST and CIFAR-10 -------------------------------------------------------------------------
 
 TEST(Dataset, MnistWithTheLabelsBesideIt) {

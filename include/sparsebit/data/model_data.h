@@ -29,11 +29,11 @@ struct InputFeed {
   std::string input;
   std::shared_ptr<const io::Dataset> samples;
   io::Preprocess preprocess = {};
-  std::string preset = {};        ///< that it is; empty for settings of the user's own
-  std::string guessed_from = {};  ///< empty unless it was guessed
   /// What samples are filled up with that are shorter than others of their batch, or than the
   /// model's input; nothing: they have to be alike.
   std::optional<double> padding = {};
+  std::string preset = {};        ///< of the preprocessing; empty for settings of the user's own
+  std::string guessed_from = {};  ///< empty unless it was guessed
 };
 
 /// An input that is the same for every sample.

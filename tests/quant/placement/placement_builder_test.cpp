@@ -45,6 +45,18 @@ A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}
       ThrowsMessage<Error>(HasSubstr("GROUP_SIZE does not divide the inputs of layer 'c'")));
 }
 
+/// By shell patterns on names; --exclude.
+TEST(PlacementBuilder, LayersAreExcludedByPattern) {
+  EXPECT_FALSE(test::placed(kConv, "qdq").about("c"));
+  const auto found = test::placed(kConv, "qdq", {.excluded_layers = {"[bc]"}});
+  ASSERT_TRUE(found.about("c"));
+  EXPECT_EQ(found.about("c")->kind, DecisionKind::ExcludedByUser);
+  const auto module = test::graph_of(kConv);
+  QConfig config = config_of("");
+  config.selection.excluded_layers = {"c*", "head.*"};
+  EXPECT_THAT(place(*module, config).unused_patterns, ElementsAre("'head.*' matches no layer"));
+}
+
 /// Any spelling names an operator.
 TEST(PlacementBuilder, OperatorsAreNamedByAnySpelling) {
   for (const char* name : {"conv2d", "torch.conv2d", "torch.nn.Conv2d"}) {
