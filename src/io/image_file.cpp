@@ -37,11 +37,22 @@ void check_size(const MappedFile& file, const std::string& name) {
                   "x", size->height, " pixels that its header tells of");
 }
 
+/// The decoder makes up the rest of a JPEG that ends early. Marks cannot be inside of a scan, so
+/// the last end mark comes after the last scan's start.
+void check_complete(const MappedFile& file, const std::string& name) {
+  const std::string_view bytes = file.bytes();
+  if (!bytes.starts_with("\xFF\xD8")) return;
+  const size_t scan = bytes.rfind("\xFF\xDA"), end = bytes.rfind("\xFF\xD9");
+  SPARSEBIT_CHECK(end != std::string_view::npos && (scan == std::string_view::npos || end > scan),
+                  InvalidArgument, name, ": the JPEG file ends early");
+}
+
 }  // namespace
 
 at::Tensor load_image(const std::filesystem::path& path) {
   MappedFile file(path);
   check_size(file, path.string());
+  check_complete(file, path.string());
   cv::Mat pixels = decode(file);
   SPARSEBIT_CHECK(!pixels.empty(), InvalidArgument, path.string(),
                   ": not an image that can be decoded");

@@ -56,6 +56,10 @@ TEST(ImageFile, WhatIsNoImageIsAnErrorThatNamesIt) {
   expect_error(bitmap(2, 1, ""), "a.png: not an image that can be decoded");
   expect_error(bitmap(90000, -90000, ""),
                "a.png: 54 bytes cannot hold the 90000x90000 pixels that its header tells of");
+  for (const char* name : {"color.jpg", "progressive.jpg"}) {
+    const std::string whole = read_file(std::filesystem::path(SPARSEBIT_IMAGES) / name);
+    expect_error(whole.substr(0, whole.size() - 20), "a.png: the JPEG file ends early");
+  }
   EXPECT_THAT([&] { load_image(dir / "none.png"); },
               ThrowsMessage<Error>(HasSubstr("cannot read")));
 }
