@@ -1,6 +1,7 @@
 #include "cli/file_kind.h"
 
 #include "sparsebit/core/mapped_file.h"
+#include "sparsebit/frontends/pt2.h"
 #include "sparsebit/frontends/torchscript.h"
 #include "sparsebit/io/onnx_file.h"
 
@@ -69,6 +70,7 @@ bool is_onnx_file(const std::string& model) {
 FileKind file_kind(const std::filesystem::path& path) {
   constexpr size_t kEnough = 512;
   const MappedFile file(path);
+  if (frontends::looks_like_pt2(file.bytes())) return {ModelFormat::Pt2, "torch.export"};
   return kind_of_bytes(file.bytes().substr(0, kEnough));
 }
 

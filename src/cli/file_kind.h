@@ -6,9 +6,9 @@
 
 namespace sparsebit::cli {
 
-enum class ModelFormat { None, Onnx, TorchScript };
+enum class ModelFormat { None, Onnx, TorchScript, Pt2 };
 
-/// What a file is, judged by its first bytes, never by its name.
+/// What a file is, judged by its content, never by its name.
 struct FileKind {
   ModelFormat format = ModelFormat::None;
   std::string description = {};  ///< "a safetensors file, which has weights but no graph"

@@ -5,6 +5,7 @@
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/near_match.h"
 #include "sparsebit/frontends/onnx.h"
+#include "sparsebit/frontends/pt2.h"
 #include "sparsebit/frontends/torchscript.h"
 #include "sparsebit/fx/tracer.h"
 #include "sparsebit/zoo/zoo.h"
@@ -50,6 +51,15 @@ LoadedModel load_torchscript_file(const std::string& source, const ModelOptions&
   return {std::move(model.module), {}, source, model.size_decisions};
 }
 
+LoadedModel load_pt2_file(const std::string& source, const ModelOptions& options) {
+  if (!options.skip.empty()) {
+    log_warning(
+        "--skip does nothing: {} is a torch.export file, which has no modules to keep whole",
+        source);
+  }
+  return {frontends::import_pt2(source), {}, source};
+}
+
 /// A zoo model's name without the prefix is the likeliest reason for a missing file.
 void check_exists(const std::string& source) {
   std::error_code ignored;
@@ -70,12 +80,15 @@ LoadedModel load_model(const std::string& source, const ModelOptions& options) {
       return load_onnx_file(source, options);
     case ModelFormat::TorchScript:
       return load_torchscript_file(source, options);
+    case ModelFormat::Pt2:
+      return load_pt2_file(source, options);
     case ModelFormat::None:
       break;
   }
-  throw Error(ErrorKind::InvalidModel, {.what = "not a model: " + kind.description +
-                                                "; models are ONNX and TorchScript files",
-                                        .where = source});
+  throw Error(ErrorKind::InvalidModel,
+              {.what = "not a model: " + kind.description +
+                       "; models are ONNX, TorchScript and torch.export (.pt2) files",
+               .where = source});
 }
 
 }  // namespace sparsebit::cli

@@ -12,7 +12,8 @@ namespace sparsebit::cli {
 
 /// What the `model` argument of a command accepts, for help texts.
 inline constexpr const char* kModelHelp =
-    "Model: an ONNX or TorchScript file, or zoo:NAME (zoo:list prints the names)";
+    "Model: an ONNX, TorchScript or torch.export (.pt2) file, or zoo:NAME (zoo:list prints the "
+    "names)";
 
 /// What a user writes to see the names of the zoo.
 inline constexpr const char* kZooList = "zoo:list";

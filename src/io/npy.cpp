@@ -1,10 +1,10 @@
 #include "sparsebit/io/npy.h"
 
 #include "io/npy_header.h"
-#include "io/zip_file.h"
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/mapped_file.h"
+#include "sparsebit/io/zip_archive.h"
 
 #include <ATen/ATen.h>
 
@@ -60,11 +60,14 @@ at::Tensor load_npy(const std::filesystem::path& path) {
 
 NamedTensors load_npz(const std::filesystem::path& path) {
   NamedTensors arrays;
-  for (const auto& [name, bytes] : read_zip(path)) {
+  const MappedFile file(path);
+  const ZipArchive archive(file.bytes(), path.string());
+  for (const ZipArchive::Record& record : archive.records()) {
+    const std::string& name = record.name;
     const std::string array = name.ends_with(".npy") ? name.substr(0, name.size() - 4) : name;
     SPARSEBIT_CHECK(!arrays.contains(array), InvalidArgument, path.string(),
                     ": there are two arrays called '", array, "' in it");
-    arrays.insert(array, parse_npy(bytes, path.string() + "/" + name));
+    arrays.insert(array, parse_npy(archive.read(record), path.string() + "/" + name));
   }
   return arrays;
 }

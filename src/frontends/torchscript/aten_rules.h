@@ -13,6 +13,7 @@ using AtenRules = std::map<std::string, AtenRule>;
 
 // Rules of write_special() that have a file of their own.
 const AtenRules& attention_rules();  ///< aten_attention.cpp
+const AtenRules& core_rules();       ///< aten_core.cpp
 const AtenRules& newer_rules();      ///< aten_newer.cpp
 // aten_resampling.cpp
 std::optional<ScriptValues> write_upsample(GraphBuilder& builder, const AtenCall& call);

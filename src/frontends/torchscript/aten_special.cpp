@@ -321,6 +321,8 @@ const AtenRules& tensor_rules() {
       {"T", attribute},
       {"lift", same},
       {"lift_fresh", same},
+      {"lift_fresh_copy", same},
+      {"detach_", same},
       {"alias", same},
       {"split", split},
       {"split_with_sizes", split},
@@ -339,7 +341,8 @@ const AtenRules& tensor_rules() {
 }  // namespace
 
 std::optional<ScriptValues> write_special(GraphBuilder& builder, const AtenCall& call) {
-  for (const auto* rules : {&layer_rules(), &attention_rules(), &tensor_rules(), &newer_rules()}) {
+  for (const auto* rules :
+       {&layer_rules(), &attention_rules(), &tensor_rules(), &newer_rules(), &core_rules()}) {
     const auto rule = rules->find(call.name);
     if (rule != rules->end()) return rule->second(builder, call);
   }

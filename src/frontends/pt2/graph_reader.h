@@ -1,0 +1,52 @@
+#pragma once
+
+#include "frontends/pt2/arguments.h"
+#include "frontends/pt2/layers.h"
+#include "frontends/torchscript/builder.h"
+
+#include <vector>
+
+namespace sparsebit::frontends::pt2 {
+
+/// Writes the nodes of a program into a graph of ours.
+class GraphReader {
+ public:
+  /// @param builder  writes the nodes; outlives this object.
+  explicit GraphReader(torchscript::GraphBuilder& builder) : builder_(builder) {}
+
+  /// Runs through the nodes of a graph in the file.
+  ///
+  /// @param environment  has the graph's inputs, and gets all that the nodes give.
+  void read_nodes(const JsonValue& graph, Environment& environment);
+
+  /// Nodes of ours that a layer of torch.nn made, by the file's account.
+  const LayerNodes& layer_nodes() const { return layer_nodes_; }
+
+ private:
+  struct Target;
+
+  void read_node(const JsonValue& graph, const JsonValue& node, Environment& environment);
+  void enter(const JsonValue& node);
+  std::vector<fx::Value> write(const JsonValue& node, const Target& target,
+                               const Environment& environment);
+  std::vector<fx::Value> write_operator(const JsonValue& node, const Target& target,
+                                        const Environment& environment);
+  std::vector<fx::Value> inline_graph(const JsonValue& node, size_t graph_index,
+                                      const Environment& environment);
+  std::vector<fx::Value> higher_order(const JsonValue& node, const std::string& name,
+                                      const Environment& environment);
+  void assign(const JsonValue& graph, const JsonValue& node, const std::vector<fx::Value>& results,
+              Environment& environment);
+  void assign_one(const JsonValue& graph, const JsonValue& name, const fx::Value& value,
+                  Environment& environment);
+  void note_layer(size_t nodes_before);
+
+  torchscript::GraphBuilder& builder_;
+  LayerNodes layer_nodes_;
+  std::optional<ModuleCall> layer_;                // that the current node belongs to
+  std::unordered_map<std::string, int64_t> uses_;  // of names in the current graph
+  int depth_ = 0;                                  // of graphs in graphs
+  bool error_located_ = false;
+};
+
+}  // namespace sparsebit::frontends::pt2
