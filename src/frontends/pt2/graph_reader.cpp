@@ -1,5 +1,6 @@
 #include "frontends/pt2/graph_reader.h"
 
+#include "frontends/pt2/defaults.h"
 #include "frontends/pt2/tensor_meta.h"
 #include "frontends/torchscript/aten.h"
 #include "sparsebit/core/error.h"
@@ -21,12 +22,15 @@ struct GraphReader::Target {
     const size_t dot = full.find('.', ops.size());
     if (dot == std::string::npos) return;
     library = full.substr(ops.size(), dot - ops.size());
-    name = full.substr(dot + 1, full.find('.', dot + 1) - dot - 1);
+    const size_t end = full.find('.', dot + 1);
+    name = full.substr(dot + 1, end - dot - 1);
+    if (end != std::string::npos) overload = full.substr(end + 1);
   }
 
   std::string full;
   std::string library = {};  ///< empty for functions of Python
-  std::string name = {};     ///< without overload
+  std::string name = {};
+  std::string overload = "default";
 };
 
 namespace {
@@ -119,6 +123,39 @@ bool has_tensor(const Value& value) {
   return value.is_sequence() && std::any_of(value.items().begin(), value.items().end(), has_tensor);
 }
 
+/// Numbers of a list of sizes; nothing when one is an expression.
+std::optional<std::vector<int64_t>> numbers(const JsonValue& sizes) {
+  std::vector<int64_t> result;
+  for (const JsonValue& size : sizes.items()) {
+    const auto [kind, value] = size.alternative();
+    if (kind != "as_int") return std::nullopt;
+    result.push_back(value.integer());
+  }
+  return result;
+}
+
+/// The input of an as_strided that only states strides anew, which decomposition leaves behind:
+/// where an axis has more than one element, the stride is the one it has.
+std::optional<Value> unchanged_by_strides(const JsonValue& node, const JsonValue& graph,
+                                          const torchscript::AtenCall& call) {
+  if (call.name != "as_strided" || call["size"].contains_node() || call["stride"].contains_node())
+    return std::nullopt;
+  const auto [kind, input] = node["inputs"].items().at(0)["arg"].alternative();
+  if (kind != "as_tensor") return std::nullopt;
+  const auto meta = graph["tensor_values"].find(input["name"].text().c_str());
+  const auto sizes = meta ? numbers((*meta)["sizes"]) : std::nullopt;
+  const auto strides = meta ? numbers((*meta)["strides"]) : std::nullopt;
+  const std::vector<int64_t> asked = call["stride"].ints();
+  if (!sizes || !strides || call["size"].ints() != *sizes || asked.size() != strides->size())
+    return std::nullopt;
+  for (size_t i = 0; i < asked.size(); ++i) {
+    if ((*sizes)[i] > 1 && asked[i] != (*strides)[i]) return std::nullopt;
+  }
+  const Value offset = call["storage_offset"];
+  if (!offset.is_none() && !offset.same_as(0)) return std::nullopt;
+  return call["self"];
+}
+
 /// Stops at calls that change the model itself, which a graph for inference cannot keep.
 void check_mutation(const torchscript::AtenCall& call) {
   const Value training = call["training"];
@@ -171,15 +208,15 @@ void GraphReader::read_node(const JsonValue& graph, const JsonValue& node,
   const Target target(node["target"].text());
   if (target.library == "aten" && is_assertion(target.name)) return;
   const size_t before = builder_.graph().size();
-  const Values results = write(node, target, environment);
+  const Values results = write(graph, node, target, environment);
   if (target.library != "higher_order") note_layer(before);
   assign(graph, node, results, environment);
 }
 
-Values GraphReader::write(const JsonValue& node, const Target& target,
+Values GraphReader::write(const JsonValue& graph, const JsonValue& node, const Target& target,
                           const Environment& environment) {
   if (target.library == "higher_order") return higher_order(node, target.name, environment);
-  if (!target.library.empty()) return write_operator(node, target, environment);
+  if (!target.library.empty()) return write_operator(graph, node, target, environment);
   Values args;
   for (const JsonValue& input : node["inputs"].items())
     args.push_back(read_argument(input["arg"], environment));
@@ -188,8 +225,8 @@ Values GraphReader::write(const JsonValue& node, const Target& target,
   return {builder_.function(python_function(target.full), std::move(args))};
 }
 
-Values GraphReader::write_operator(const JsonValue& node, const Target& target,
-                                   const Environment& environment) {
+Values GraphReader::write_operator(const JsonValue& graph, const JsonValue& node,
+                                   const Target& target, const Environment& environment) {
   torchscript::AtenCall call{.name = plain_operator(target.name), .args = {}};
   call.library = target.library;
   call.has_tensors = false;
@@ -212,6 +249,10 @@ Values GraphReader::write_operator(const JsonValue& node, const Target& target,
     call.outputs = 1;
   }
   check_mutation(call);
+  if (call.name == target.name) add_defaults(call, target.overload);
+  // Memory is laid out by our operators, so a view of theirs may need a copy here.
+  if (call.library == "aten" && call.name == "view" && call.has("size")) call.name = "reshape";
+  if (const auto same = unchanged_by_strides(node, graph, call)) return {*same};
   Values results;
   for (const torchscript::ScriptValue& result : torchscript::write_call(builder_, call))
     results.push_back(builder_.argument(result));

@@ -27,10 +27,10 @@ class GraphReader {
 
   void read_node(const JsonValue& graph, const JsonValue& node, Environment& environment);
   void enter(const JsonValue& node);
-  std::vector<fx::Value> write(const JsonValue& node, const Target& target,
+  std::vector<fx::Value> write(const JsonValue& graph, const JsonValue& node, const Target& target,
                                const Environment& environment);
-  std::vector<fx::Value> write_operator(const JsonValue& node, const Target& target,
-                                        const Environment& environment);
+  std::vector<fx::Value> write_operator(const JsonValue& graph, const JsonValue& node,
+                                        const Target& target, const Environment& environment);
   std::vector<fx::Value> inline_graph(const JsonValue& node, size_t graph_index,
                                       const Environment& environment);
   std::vector<fx::Value> higher_order(const JsonValue& node, const std::string& name,

@@ -48,7 +48,68 @@ Result to_copy(GraphBuilder& b, const AtenCall& call) {
 }
 
 Result view(GraphBuilder& b, const AtenCall& call) {
-  return ScriptValues{b.method("view", {call["self"], call["size"]})};
+  return ScriptValues{b.function("torch.reshape", {call["self"], call["size"]})};
+}
+
+/// A copy in which a part is another tensor.
+ScriptValues with_part(GraphBuilder& b, const AtenCall& call, const Value& part) {
+  const Value copy = b.function("torch.clone", {call["self"]});
+  const Value index = index_of_axis(call["dim"].to_int(), part);
+  b.function("operator.setitem", {copy, index, call["src"]});
+  return {copy};
+}
+
+Result slice_scatter(GraphBuilder& b, const AtenCall& call) {
+  return with_part(b, call, fx::Slice(call["start"], call["end"], call["step"]));
+}
+
+Result select_scatter(GraphBuilder& b, const AtenCall& call) {
+  return with_part(b, call, call["index"]);
+}
+
+/// The values of one tensor with the shape and type of another.
+Result copy(GraphBuilder& b, const AtenCall& call) {
+  const Value self = call["self"], src = call["src"];
+  const auto info = [](const Value& value) {
+    return value.is_node() ? value.node().tensor_info() : std::nullopt;
+  };
+  if (info(self) && info(src) && *info(self) == *info(src)) return ScriptValues{src};
+  const Value result = b.function("torch.clone", {self});
+  b.function("operator.setitem", {result, fx::Ellipsis(), src});
+  return ScriptValues{result};
+}
+
+/// x[1:] - x[:-1] along an axis
+Result diff(GraphBuilder& b, const AtenCall& call) {
+  if (!call["n"].same_as(1) || !call["dim"].is_int()) return std::nullopt;
+  std::vector<Value> parts;
+  for (const char* name : {"prepend", "self", "append"}) {
+    if (!call[name].is_none()) parts.push_back(call[name]);
+  }
+  const int64_t axis = call["dim"].to_int();
+  const Value x =
+      parts.size() == 1 ? parts[0] : b.function("torch.cat", {fx::List(std::move(parts)), axis});
+  const Value later = b.getitem(x, index_of_axis(axis, fx::Slice(1, Value())));
+  const Value earlier = b.getitem(x, index_of_axis(axis, fx::Slice(Value(), -1)));
+  const Value self = call["self"];
+  const bool truth =
+      self.is_node() && self.node().tensor_info() && self.node().tensor_info()->dtype == at::kBool;
+  return ScriptValues{b.function(truth ? "torch.ne" : "torch.sub", {later, earlier})};
+}
+
+/// g * v / |v|, the norm taken over all axes but one
+Result weight_norm(GraphBuilder& b, const AtenCall& call) {
+  const Value v = call["v"], g = call["g"];
+  if (!v.is_tensor() || !call["dim"].is_int()) return std::nullopt;
+  const int64_t rank = v.tensor().dim(), kept = call["dim"].to_int();
+  std::vector<Value> axes;
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    if (axis != (kept < 0 ? kept + rank : kept)) axes.emplace_back(axis);
+  }
+  const Value norm = b.function("torch.norm", {v},
+                                {{"p", 2}, {"dim", fx::List(std::move(axes))}, {"keepdim", true}});
+  const Value scale = b.function("torch.div", {g, norm});
+  return first_of(call, b.function("torch.mul", {v, scale}));
 }
 
 /// The same operator under the name that users call.
@@ -78,6 +139,12 @@ const AtenRules& core_rules() {
       {"native_dropout", dropout},
       {"_to_copy", to_copy},
       {"_unsafe_view", view},
+      {"slice_scatter", slice_scatter},
+      {"select_scatter", select_scatter},
+      {"copy", copy},
+      {"diff", diff},
+      {"_weight_norm", weight_norm},
+      {"_weight_norm_interface", weight_norm},
       {"_adaptive_avg_pool2d", renamed},
       {"_adaptive_avg_pool3d", renamed},
       {"grid_sampler_2d", renamed},

@@ -11,6 +11,10 @@ using AtenRule = std::optional<ScriptValues> (*)(GraphBuilder&, const AtenCall&)
 /// By the name of the operator.
 using AtenRules = std::map<std::string, AtenRule>;
 
+/// `x[:, :, part]` for the axis 2, `x[..., part]` for -1. Throws InvalidModel for an axis that no
+/// tensor has.
+fx::Value index_of_axis(int64_t axis, fx::Value part);
+
 // Rules of write_special() that have a file of their own.
 const AtenRules& attention_rules();  ///< aten_attention.cpp
 const AtenRules& core_rules();       ///< aten_core.cpp

@@ -30,21 +30,7 @@ Result slice(GraphBuilder& b, const AtenCall& call) {
   const Value step = bound(call["step"], 1);
   if (start.is_none() && end.is_none() && step.is_none() && call.has("self"))
     return ScriptValues{self};
-  const int64_t axis = dim.to_int();
-  constexpr int64_t kMostDimensions = 64;  // more than libtorch has
-  SPARSEBIT_CHECK(axis >= -kMostDimensions && axis < kMostDimensions, InvalidModel,
-                  "a slice of dimension ", axis);
-  const Value part = fx::Slice(start, end, step);
-  if (axis == 0) return ScriptValues{b.getitem(self, part)};
-  std::vector<Value> index;
-  if (axis > 0) {
-    index.assign(axis, fx::Slice());
-    index.push_back(part);
-  } else {
-    index = {fx::Ellipsis(), part};
-    index.insert(index.end(), -axis - 1, fx::Slice());
-  }
-  return ScriptValues{b.getitem(self, fx::Tuple(std::move(index)))};
+  return ScriptValues{b.getitem(self, index_of_axis(dim.to_int(), fx::Slice(start, end, step)))};
 }
 
 /// `x[i, :, j]`: None stands for a whole axis.
@@ -339,6 +325,22 @@ const AtenRules& tensor_rules() {
 }
 
 }  // namespace
+
+Value index_of_axis(int64_t axis, Value part) {
+  constexpr int64_t kMostDimensions = 64;  // more than libtorch has
+  SPARSEBIT_CHECK(axis >= -kMostDimensions && axis < kMostDimensions, InvalidModel,
+                  "a slice of dimension ", axis);
+  if (axis == 0) return part;
+  std::vector<Value> index;
+  if (axis > 0) {
+    index.assign(axis, fx::Slice());
+    index.push_back(std::move(part));
+  } else {
+    index = {fx::Ellipsis(), std::move(part)};
+    index.insert(index.end(), -axis - 1, fx::Slice());
+  }
+  return fx::Tuple(std::move(index));
+}
 
 std::optional<ScriptValues> write_special(GraphBuilder& builder, const AtenCall& call) {
   for (const auto* rules :
