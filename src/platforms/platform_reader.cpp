@@ -191,6 +191,30 @@ void read_placement(const Yaml& map, PlacementPolicy& policy) {
              {"unsigned_follows", names(policy.unsigned_follows)}});
 }
 
+/// [per MAC, per element]
+KernelTime read_time(const Yaml& list) {
+  const std::vector<Yaml>& items = list.items();
+  SPARSEBIT_CHECK(items.size() == 2, InvalidArgument, list.where(),
+                  ": expected nanoseconds per MAC and per element, found ", items.size(), " items");
+  const KernelTime time{items[0].to_double(), items[1].to_double()};
+  SPARSEBIT_CHECK(time.per_mac >= 0 && time.per_element >= 0, InvalidArgument, list.where(),
+                  ": a time cannot be negative");
+  return time;
+}
+
+void read_costs(const Yaml& map, KernelCosts& costs) {
+  for (const auto& [list, value] : map.entries()) {
+    if (list == "quantize" || list == "dequantize") {
+      (list == "quantize" ? costs.quantize : costs.dequantize) = value.to_double();
+      continue;
+    }
+    KernelCost cost;
+    read_keys(value, {{"float", [&](const Yaml& v) { cost.as_float = read_time(v); }},
+                      {"integer", [&](const Yaml& v) { cost.as_integer = read_time(v); }}});
+    for (const std::string& name : split_names(list)) costs.kernels[name] = cost;
+  }
+}
+
 /// What it is based on, or an empty one.
 Platform base_of(const Yaml& document) {
   const Yaml* base = document.find("based_on");
@@ -252,6 +276,7 @@ PlatformPtr parse_platform(std::string_view yaml, const std::string& name_of_tex
                     platform->floats[name] = why.to_text();
                 }
               }},
+             {"costs", [&](const Yaml& v) { read_costs(v, platform->costs); }},
              {"scale_fit", text(platform->scale_fit)},
              {"lowering", names(platform->lowering)},
              {"float_kernels", text(platform->float_kernels)},

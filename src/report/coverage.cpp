@@ -3,31 +3,15 @@
 #include "sparsebit/fx/macs.h"
 #include "sparsebit/fx/resolve.h"
 #include "sparsebit/quant/regions/integer_regions.h"
+#include "sparsebit/quant/regions/node_parts.h"
 
 #include <ATen/ATen.h>
 
 #include <algorithm>
 
 namespace sparsebit::report {
-namespace {
 
 using fx::Node;
-
-/// Of the layer's weight, behind its quantizer if it has one; empty when it is not known.
-std::vector<int64_t> weight_shape(const fx::OperatorCall& call, const fx::GraphModule& module) {
-  if (!call.op->weight) return {};
-  const fx::Value& weight = call.args[call.op->weight->argument];
-  if (weight.is_tensor()) return weight.tensor().sizes().vec();
-  if (!weight.is_node()) return {};
-  const Node* node = &weight.node();
-  if (quant::find_quantizer(module, *node)) node = node->inputs().front();
-  const at::Tensor* tensor =
-      node->op() == fx::Opcode::GetAttr ? module.find_tensor(node->target()) : nullptr;
-  if (tensor) return tensor->sizes().vec();
-  return node->tensor_info() ? node->tensor_info()->shape : std::vector<int64_t>();
-}
-
-}  // namespace
 
 Coverage coverage_of(const quant::QuantModel& model) {
   const fx::GraphModule& module = model.module();
@@ -40,7 +24,7 @@ Coverage coverage_of(const quant::QuantModel& model) {
     coverage.nodes.push_back(
         {.node = node.name(),
          .op = call->op->name,
-         .macs = fx::multiply_accumulates(node, *call, weight_shape(*call, module)),
+         .macs = fx::multiply_accumulates(node, *call, quant::weight_shape(*call, module)),
          .why_float = regions.why_float(node, *call)});
   }
   return coverage;

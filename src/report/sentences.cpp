@@ -67,6 +67,8 @@ std::string text_of(const quant::Decision& decision, const platforms::Platform& 
       return named("its input", "", " has other consumers");
     case DecisionKind::LayerIsFloat:
       return named("its layer", "", " computes with floats");
+    case DecisionKind::FasterAsFloat:
+      return "integers would be slower here (SCHEDULE.FLOAT_WHERE_FASTER)";
     case DecisionKind::NoIntegerReader:
       return "none of its consumers computes with integers";
     case DecisionKind::NoLayerBranch:

@@ -122,6 +122,29 @@ struct PlacementPolicy {
   bool operator==(const PlacementPolicy&) const = default;
 };
 
+/// Time of a kernel, in nanoseconds.
+struct KernelTime {
+  double per_mac = 0;
+  double per_element = 0;  ///< of its result, or of its input if that is larger
+
+  bool operator==(const KernelTime&) const = default;
+};
+
+/// A kernel of the target in both arithmetics, as measured.
+struct KernelCost {
+  KernelTime as_float = {}, as_integer = {};
+
+  bool operator==(const KernelCost&) const = default;
+};
+
+/// What placement has to know to leave in float what integers would make slower.
+struct KernelCosts {
+  std::map<std::string, KernelCost> kernels = {};  ///< see quant/placement/kernel_times.h
+  double quantize = 0, dequantize = 0;             ///< nanoseconds per element
+
+  bool operator==(const KernelCosts&) const = default;
+};
+
 /// A deployment target.
 struct Platform {
   std::string name;
@@ -133,6 +156,7 @@ struct Platform {
   PlacementPolicy placement = {};
   std::map<std::string, OperatorRule> operators = {};  ///< by canonical name, see fx::Operator::row
   std::map<std::string, std::string> floats = {};      ///< operators better left in float, and why
+  KernelCosts costs = {};                              ///< no kernels: speed is not considered
   std::string scale_fit = {};              ///< how scales are adjusted after calibration
   std::vector<std::string> lowering = {};  ///< rewrites before placement
   std::string float_kernels =

@@ -1,3 +1,4 @@
+#include "quant/placement/faster_as_float.h"
 #include "quant/placement/placement_builder.h"
 
 #include "sparsebit/core/error.h"
@@ -39,6 +40,7 @@ class RegionPlacement : public PlacementBuilder {
     for (Node& node : module_.graph().nodes()) find_candidate(node);
     for (Candidate& candidate : candidates_) check_around(candidate);
     keep_what_pays();
+    leave_what_is_faster_as_float();
     for (Candidate& candidate : candidates_) mark_values(candidate);
     for (Candidate& candidate : candidates_) {
       if (candidate.kept) share_scales(candidate);
@@ -177,6 +179,29 @@ class RegionPlacement : public PlacementBuilder {
     for (const Candidate& candidate : candidates_) {
       if (candidate.able && !candidate.kept)
         decide_float(*candidate.node, DecisionKind::NoIntegerReader);
+    }
+  }
+
+  /// Where integers and the conversions around them would take longer than floats.
+  void leave_what_is_faster_as_float() {
+    if (!config_.schedule.float_where_faster || platform_.costs.kernels.empty()) return;
+    const KernelTimes times(module_, platform_.costs);
+    std::vector<IntegerOption> options;
+    std::vector<Candidate*> kept;
+    for (Candidate& candidate : candidates_) {
+      if (!candidate.able || !candidate.kept) continue;
+      kept.push_back(&candidate);
+      options.push_back({.node = candidate.node,
+                         .operands = candidate.operands,
+                         .time = times.of(*candidate.node, candidate.call),
+                         .is_clipping = candidate.is(IntegerForm::Clipping),
+                         .may_give_floats = !candidate.rule->needs_integer_result});
+    }
+    const std::vector<bool> stays = fastest_as_integers(options, times);
+    for (size_t i = 0; i < kept.size(); ++i) {
+      if (stays[i]) continue;
+      kept[i]->kept = false;
+      decide_float(*kept[i]->node, DecisionKind::FasterAsFloat);
     }
   }
 

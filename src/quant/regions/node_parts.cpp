@@ -1,5 +1,7 @@
 #include "sparsebit/quant/regions/node_parts.h"
 
+#include "sparsebit/quant/quantizers/quant_point.h"
+
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -66,6 +68,19 @@ std::vector<std::pair<std::string, const fx::Value*>> integer_arguments(
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::vector<int64_t> weight_shape(const fx::OperatorCall& call, const fx::GraphModule& module) {
+  if (!call.op->weight) return {};
+  const fx::Value& weight = call.args[call.op->weight->argument];
+  if (weight.is_tensor()) return weight.tensor().sizes().vec();
+  if (!weight.is_node()) return {};
+  const Node* node = &weight.node();
+  if (find_quantizer(module, *node)) node = node->inputs().front();
+  const at::Tensor* tensor =
+      node->op() == fx::Opcode::GetAttr ? module.find_tensor(node->target()) : nullptr;
+  if (tensor) return tensor->sizes().vec();
+  return node->tensor_info() ? node->tensor_info()->shape : std::vector<int64_t>();
 }
 
 std::vector<Node*> nodes_in(const fx::Value& value) {

@@ -34,6 +34,7 @@ constexpr std::pair<DecisionKind, std::string_view> kNames[] = {
     {DecisionKind::InputIsFloat, "input_is_float"},
     {DecisionKind::InputUsedElsewhere, "input_used_elsewhere"},
     {DecisionKind::LayerIsFloat, "layer_is_float"},
+    {DecisionKind::FasterAsFloat, "faster_as_float"},
     {DecisionKind::NoIntegerReader, "no_integer_reader"},
     {DecisionKind::NoLayerBranch, "no_layer_branch"},
     {DecisionKind::NothingQuantized, "nothing_quantized"},

@@ -34,6 +34,9 @@ struct QuantSchedule {
   bool fuse_bn = false;
   bool bn_tuning = false;  ///< batch norms stay until batchnorm_tuning() is over
   bool disable_unnecessary_quant = true;
+  /// What the platform would compute more slowly with integers stays float, as far as its costs and
+  /// the recorded shapes tell.
+  bool float_where_faster = false;
   std::map<std::string, bool> passes = {};      ///< other passes by name, switched on or off
   std::vector<std::string> passes_before = {};  ///< run before all others, by name
   std::vector<passes::Pass> extra = {};  ///< passes of the user's own, each at the end of its stage

@@ -34,6 +34,8 @@ std::vector<std::pair<std::string, const fx::Value*>> integer_arguments(
     const fx::OperatorCall& call, const platforms::OperatorRule& rule);
 /// Whether a name is in a list of a platform's description.
 bool contains(const std::vector<std::string>& names, const std::string& name);
+/// Of a layer's weight, behind its quantizer if it has one; empty when it is not known.
+std::vector<int64_t> weight_shape(const fx::OperatorCall& call, const fx::GraphModule& module);
 /// The nodes in a value, those in lists as well.
 std::vector<fx::Node*> nodes_in(const fx::Value& value);
 

@@ -37,6 +37,7 @@ enum class DecisionKind {
   InputIsFloat,        ///< `other`, which it reads, is float
   InputUsedElsewhere,  ///< `other`, which it would run as one with, has other readers
   LayerIsFloat,        ///< a bias of `other`, which computes with floats
+  FasterAsFloat,       ///< with integers, it and the conversions around it would take longer
   NoIntegerReader,     ///< nothing that reads it computes with integers
   NoLayerBranch,       ///< neither branch of the sum ends with a layer
   NothingQuantized,    ///< it reads and gives no activations

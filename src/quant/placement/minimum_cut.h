@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace sparsebit::quant {
+
+/// Divides items into two sides, integer and float, at the least total cost. Costs are whole
+/// numbers, so that the result does not depend on the order of additions; where both sides cost the
+/// same, an item is on the integer side.
+class MinimumCut {
+ public:
+  /// More than any real cost: what must not happen.
+  static constexpr int64_t kNever = int64_t{1} << 50;
+
+  /// A new item; returns its number.
+  int add_item();
+  /// What the item costs on each side.
+  void add_cost(int item, int64_t as_integer, int64_t as_float);
+  /// What it costs if one item is on the integer side and the other on the float side.
+  void add_cost_between(int as_integer, int as_float, int64_t cost);
+
+  /// Whether each item is on the integer side.
+  std::vector<bool> solve();
+
+ private:
+  struct Edge {
+    int to;
+    int64_t capacity;
+  };
+
+  void add_edge(int from, int to, int64_t capacity);
+  bool find_levels();
+  int64_t push(int item, int64_t most);
+
+  static constexpr int kInteger = 0, kFloat = 1;  // the ends that the flow runs between
+  std::vector<Edge> edges_;                       // each followed by its reverse
+  std::vector<std::vector<int>> leaving_ = std::vector<std::vector<int>>(2);
+  std::vector<int> level_;
+  std::vector<size_t> tried_;
+};
+
+}  // namespace sparsebit::quant
