@@ -7,8 +7,10 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <vector>
 
 namespace sparsebit::quant {
 namespace {
@@ -33,6 +35,29 @@ void for_rows(int64_t rows, int64_t size, const Work& work) {
                    [&](int64_t begin, int64_t end) { work(begin, end - begin); });
 }
 
+/// Of the instruction set that ONNX Runtime uses here.
+const OnnxRuntimeMath& math() {
+  static const OnnxRuntimeMath& table = onnxruntime_math();
+  return table;
+}
+
+at::Tensor each(OnnxRuntimeMath::Elementwise function, const at::Tensor& x) {
+  const at::Tensor from = x.contiguous(), y = at::empty_like(from);
+  for_rows(from.numel(), 1, [&](int64_t first, int64_t count) {
+    function(from.data_ptr<float>() + first, y.data_ptr<float>() + first, count);
+  });
+  return y;
+}
+
+/// The kernel of an operator `input, inplace=False`.
+fx::Kernel unary(const char* spelling, const std::function<at::Tensor(const at::Tensor&)>& pure) {
+  return [=](const Args& a) -> Value {
+    at::Tensor x = a.tensor("input");
+    if (!is_plain(x)) return usual(spelling, a);
+    return a.flag("inplace") ? x.copy_(pure(x)) : pure(x);
+  };
+}
+
 Value layer_norm(const Args& a) {
   const at::Tensor x = a.tensor("input").contiguous();
   const auto weight = a.optional_tensor("weight"), bias = a.optional_tensor("bias");
@@ -45,52 +70,83 @@ Value layer_norm(const Args& a) {
   const at::Tensor terms = bias && bias->defined() ? bias->contiguous() : at::Tensor();
   const at::Tensor y = at::empty_like(x);
   for_rows(x.numel() / size, size, [&](int64_t row, int64_t rows) {
-    layer_norm_rows(x.data_ptr<float>() + row * size, y.data_ptr<float>() + row * size, rows, size,
-                    factors.data_ptr<float>(), terms.defined() ? terms.data_ptr<float>() : nullptr,
-                    static_cast<float>(a.number("eps")));
+    math().layer_norm(x.data_ptr<float>() + row * size, y.data_ptr<float>() + row * size, rows,
+                      size, factors.data_ptr<float>(),
+                      terms.defined() ? terms.data_ptr<float>() : nullptr,
+                      static_cast<float>(a.number("eps")));
   });
   return y;
 }
 
-Value softmax(const Args& a) {
-  const at::Tensor x = a.tensor("input");
-  if (!is_plain(x) || x.dim() == 0 || a["dim"].is_none() || !a["dtype"].is_none())
-    return usual("torch.softmax", a);
-  const int64_t dim = a.integer("dim");
-  const at::Tensor last = x.transpose(dim, -1).contiguous();
-  const at::Tensor y = at::empty_like(last);
-  const int64_t size = last.size(-1);
-  for_rows(last.numel() / size, size, [&](int64_t row, int64_t rows) {
-    softmax_rows(last.data_ptr<float>() + row * size, y.data_ptr<float>() + row * size, rows, size);
-  });
-  return y.transpose(dim, -1);
+fx::Kernel softmax_like(const char* spelling, OnnxRuntimeMath::Rows function) {
+  return [=](const Args& a) -> Value {
+    const at::Tensor x = a.tensor("input");
+    if (!is_plain(x) || x.dim() == 0 || a["dim"].is_none() || !a["dtype"].is_none())
+      return usual(spelling, a);
+    const int64_t dim = a.integer("dim");
+    const at::Tensor last = x.transpose(dim, -1).contiguous();
+    const at::Tensor y = at::empty_like(last);
+    const int64_t size = last.size(-1);
+    for_rows(last.numel() / size, size, [&](int64_t row, int64_t rows) {
+      function(last.data_ptr<float>() + row * size, y.data_ptr<float>() + row * size, rows, size);
+    });
+    return y.transpose(dim, -1);
+  };
 }
 
-at::Tensor erf_of(const at::Tensor& x) {
-  const at::Tensor from = x.contiguous(), y = at::empty_like(from);
-  for_rows(from.numel(), 1, [&](int64_t first, int64_t count) {
-    quant::erf_of(from.data_ptr<float>() + first, y.data_ptr<float>() + first, count);
+/// Of the last dimensions; ONNX Runtime sums others as a product of matrices.
+Value mean(const Args& a) {
+  const at::Tensor x = a.tensor("input");
+  if (!is_plain(x) || a["dim"].is_none() || !a["dtype"].is_none()) return usual("torch.mean", a);
+  std::vector<int64_t> dims = a.ints("dim");
+  for (int64_t& dim : dims) dim = dim < 0 ? dim + x.dim() : dim;
+  std::sort(dims.begin(), dims.end());
+  const auto count = static_cast<int64_t>(dims.size());
+  for (int64_t i = 0; i < count; ++i) {
+    if (dims[static_cast<size_t>(i)] != x.dim() - count + i) return usual("torch.mean", a);
+  }
+  const at::Tensor from = x.contiguous();
+  std::vector<int64_t> sizes(x.sizes().begin(), x.sizes().end() - count);
+  if (a.flag("keepdim")) sizes.resize(static_cast<size_t>(x.dim()), 1);
+  const at::Tensor y = at::empty(sizes, x.options());
+  if (y.numel() == 0 || count == 0) return usual("torch.mean", a);
+  const int64_t size = x.numel() / y.numel();
+  for_rows(y.numel(), size, [&](int64_t row, int64_t rows) {
+    math().mean(from.data_ptr<float>() + row * size, y.data_ptr<float>() + row, row, rows, size);
   });
   return y;
-}
-
-Value erf(const Args& a) {
-  const at::Tensor x = a.tensor("input");
-  return is_plain(x) ? Value(erf_of(x)) : usual("torch.erf", a);
 }
 
 /// The steps that the exporter writes.
 Value gelu(const Args& a) {
   const at::Tensor x = a.tensor("input");
-  if (!is_plain(x) || a.text("approximate") != "none") return usual("torch.nn.functional.gelu", a);
-  return erf_of(x / std::sqrt(2.0)).add_(1.0).mul_(x).mul_(0.5);
+  if (!is_plain(x)) return usual("torch.nn.functional.gelu", a);
+  if (a.text("approximate") == "none")
+    return each(math().erf, x / std::sqrt(2.0)).add_(1.0).mul_(x).mul_(0.5);
+  const at::Tensor inner = (x * x * x * 0.044715 + x) * std::sqrt(2.0 / M_PI);
+  return each(math().tanh, inner).add_(1.0).mul_(x).mul_(0.5);
 }
+
+at::Tensor hard_sigmoid(const at::Tensor& x) { return (x * (1.0 / 6) + 0.5).clamp(0, 1); }
 
 }  // namespace
 
 const fx::Kernels& onnxruntime_kernels() {
+  using T = const at::Tensor&;
   static const fx::Kernels kernels = {
-      {"layer_norm", layer_norm}, {"softmax", softmax}, {"erf", erf}, {"gelu", gelu}};
+      {"layer_norm", layer_norm},
+      {"softmax", softmax_like("torch.softmax", math().softmax)},
+      {"log_softmax", softmax_like("torch.log_softmax", math().log_softmax)},
+      {"mean", mean},
+      {"gelu", gelu},
+      {"exp", unary("torch.exp", [](T x) { return each(math().exp, x); })},
+      {"erf", unary("torch.erf", [](T x) { return each(math().erf, x); })},
+      {"tanh", unary("torch.tanh", [](T x) { return each(math().tanh, x); })},
+      {"sigmoid", unary("torch.sigmoid", [](T x) { return each(math().sigmoid, x); })},
+      {"silu", unary("torch.nn.functional.silu", [](T x) { return x * each(math().sigmoid, x); })},
+      {"hardsigmoid", unary("torch.nn.functional.hardsigmoid", hard_sigmoid)},
+      {"hardswish",
+       unary("torch.nn.functional.hardswish", [](T x) { return x * hard_sigmoid(x); })}};
   return kernels;
 }
 
