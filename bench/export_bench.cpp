@@ -92,7 +92,8 @@ void measure(const std::string& name) {
     steps_optimized = std::max(steps_optimized, output.of_most);
   fmt::print("{:<14} {:>9.2f} % {:>9.2g} {:>11.2g} {:>11.1f} % {:>9.2f} {:>9.2f} {:>7.2f}\n", name,
              100 * within, steps, steps_optimized, 100 * coverage.share_of_macs(),
-             certificate.speed->original, certificate.speed->quantized, certificate.speed->ratio());
+             certificate.speed->original.wall.minimum, certificate.speed->quantized.wall.minimum,
+             certificate.speed->ratio());
   std::fflush(stdout);
 }
 

@@ -16,6 +16,9 @@ install(TARGETS sparsebit RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS sparsebit_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}/../libexec/sparsebit)
 install(TARGETS sparsebit_all sparsebit_flags ${modules} EXPORT sparsebit-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# `sparsebit certify` looks for ONNX Runtime, and names this script where there is none.
+install(PROGRAMS ${PROJECT_SOURCE_DIR}/scripts/install_onnxruntime.sh
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/sparsebit)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         PATTERN cli EXCLUDE)
 install(EXPORT sparsebit-targets NAMESPACE sparsebit::

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs ONNX Runtime for node, which judges exported files in tests, into the folder DEST. Does
-# nothing when it is there already. Its package carries the CPU library, so no install script runs.
+# Installs ONNX Runtime for node, which judges exported files, into the folder DEST; unless told,
+# where the command looks for it: ~/.cache/sparsebit/onnxruntime. Does nothing when it is there
+# already. Its package carries the CPU library, so no install script runs.
 set -euo pipefail
 
 version=1.30.0
-dest=${1:?usage: install_onnxruntime.sh DEST}
+dest=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/sparsebit/onnxruntime}
 
 # Loads the library, not only the package around it.
 works() {
@@ -19,7 +20,7 @@ if [ -d "$dest" ] && works "$dest" 2>/dev/null; then
 fi
 for program in node npm; do
   if ! command -v "$program" >/dev/null; then
-    echo "error: $program is missing; scripts/bootstrap.sh installs it" >&2
+    echo "error: $program is missing; Debian's packages are nodejs and npm" >&2
     exit 1
   fi
 done

@@ -21,18 +21,28 @@ struct CertificationOptions {
   std::string output = {};  ///< of the certificate; empty: beside the quantized file
   std::optional<double> most_steps = {}, most_steps_optimized = {};  ///< as CertifyOptions
   int64_t samples = 0;                                               ///< 0 = all of the data
-  bool json = false;  ///< progress would be in the way
+  bool without_runtime = false;                                      ///< as CertifyOptions
+  bool allow_useless = false;  ///< useless quality is no error
+  bool force = false;          ///< overwrite the certificate of another file or of other data
+  bool json = false;           ///< progress would be in the way
   CommonOptions common = {};
 };
 
-/// Declares --certificate, --most-steps and --most-steps-optimized; returns them.
+/// Declares --certificate, --most-steps, --most-steps-optimized, --without-runtime,
+/// --allow-useless and --force; returns them.
 std::vector<CLI::Option*> add_certification_options(CLI::App& command,
                                                     CertificationOptions& options);
 
 /// The certificate's own file.
 std::string certificate_file(const std::string& file, const CertificationOptions& options);
 
-/// Certifies a quantized ONNX file and writes the certificate.
+/// Before anybody waits: throws InvalidArgument when the certificate would overwrite something else
+/// than a certificate, or that of another file. What is certified counts as the same file if it
+/// is named so in a command that writes it (`replaced`), and by its content otherwise.
+void check_certificate_file(const std::string& file, bool replaced,
+                            const CertificationOptions& options);
+
+/// Certifies a quantized ONNX file.
 /// @param original    the float model as a user writes it, or empty.
 /// @param config      the YAML that the file was quantized with, or empty.
 /// @param simulation  null: the file itself is what is expected.
@@ -40,7 +50,12 @@ exports::Certificate certify_file(const std::string& file, const std::string& or
                                   const std::string& config, quant::QuantModel* simulation,
                                   const PreparedData& data, const CertificationOptions& options);
 
-/// Throws InvalidModel, saying what is too far, unless it passed.
-void check_passed(const exports::Certificate& certificate);
+/// Writes the certificate. Throws InvalidArgument, without --force, when there is one of the same
+/// file that was made with other data.
+void write_certificate(const exports::Certificate& certificate, const std::string& file,
+                       bool replaced, const CertificationOptions& options);
+
+/// Throws InvalidModel, saying what is too far, missing or useless, unless all is well.
+void check_passed(const exports::Certificate& certificate, const CertificationOptions& options);
 
 }  // namespace sparsebit::cli

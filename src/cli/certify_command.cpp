@@ -44,6 +44,7 @@ void certify(const CertifyOptions& options, std::ostream& out) {
   check_output_files(
       {certificate_file(options.file, asked)},
       {options.file, options.original, options.simulation, options.data.data, options.data.labels});
+  check_certificate_file(options.file, /*replaced=*/false, asked);
   std::unique_ptr<quant::QuantModel> simulation;
   if (!options.simulation.empty()) {
     SPARSEBIT_CHECK(exports::is_quantized_file(options.simulation), InvalidArgument,
@@ -53,10 +54,10 @@ void certify(const CertifyOptions& options, std::ostream& out) {
   }
   const exports::Certificate certificate =
       certify_file(options.file, options.original, origin.config, simulation.get(), data, asked);
-  out << (asked.json ? exports::to_json(certificate)
-                     : exports::to_text(certificate) + "wrote " +
-                           certificate_file(options.file, asked) + "\n");
-  check_passed(certificate);
+  out << (asked.json ? exports::to_json(certificate) : exports::to_text(certificate));
+  write_certificate(certificate, options.file, /*replaced=*/false, asked);
+  if (!asked.json) out << "wrote " << certificate_file(options.file, asked) << "\n";
+  check_passed(certificate, asked);
 }
 
 }  // namespace

@@ -88,6 +88,8 @@ void check_options(const QuantizeOptions& options, const ChosenConfig& chosen) {
       {options.output, options.external_data ? options.output + ".data" : "", options.decisions,
        options.certify ? certificate_file(options.output, options.certification) : ""},
       {asked.model, asked.config, asked.data.data, asked.data.labels});
+  if (options.certify)
+    check_certificate_file(options.output, /*replaced=*/true, options.certification);
 }
 
 /// Of the float model, and of the quantized one.
@@ -300,9 +302,10 @@ void quantize(QuantizeOptions options, std::ostream& out) {
     certification.common = asked.common;
     summary.certificate = certify_file(options.output, asked.model, chosen_config(asked).text,
                                        model.get(), data, certification);
+    write_certificate(*summary.certificate, options.output, /*replaced=*/true, certification);
   }
   out << (asked.json ? as_json(options, *model, summary) : as_text(options, *model, summary));
-  if (summary.certificate) check_passed(*summary.certificate);
+  if (summary.certificate) check_passed(*summary.certificate, options.certification);
 }
 
 }  // namespace

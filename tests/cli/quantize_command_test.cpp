@@ -417,6 +417,48 @@ TEST_F(QuantizeToOnnx, BeyondTheLimitIsExitCodeOne) {
   EXPECT_THAT(result.err, HasSubstr("and 0.0001 are allowed"));
 }
 
+TEST_F(QuantizeToOnnx, ACertificateWithoutOnnxRuntimeIsIncomplete) {
+  setenv("SPARSEBIT_ONNXRUNTIME", path("nothing").c_str(), 1);
+  const Result incomplete = quantize_by_default("m.onnx", {"--certify"});
+  const Result asked = quantize_by_default("m.onnx", {"--certify", "--without-runtime"});
+  unsetenv("SPARSEBIT_ONNXRUNTIME");
+  EXPECT_EQ(incomplete.code, 1);
+  EXPECT_THAT(incomplete.out, HasSubstr("certificate: INCOMPLETE (24 samples"));
+  EXPECT_THAT(incomplete.err,
+              HasSubstr("error: the certificate is incomplete: ONNX Runtime is not there"));
+  EXPECT_THAT(incomplete.err, HasSubstr("install_onnxruntime.sh` installs it"));
+  EXPECT_EQ(asked.code, 0) << asked.err;
+  EXPECT_THAT(asked.out, HasSubstr("certificate: passed without ONNX Runtime (24 samples"));
+}
+
+TEST_F(QuantizeToOnnx, NoCertificateIsLost) {
+  ASSERT_EQ(quantize_by_default("m.onnx", {"--certify", "--without-runtime"}).code, 0);
+  ASSERT_EQ(quantize_by_default("m.onnx", {"--certify", "--without-runtime"}).code, 0);
+  ASSERT_EQ(quantize_by_default("n.onnx", {"--platform", "tensorrt"}).code, 0);
+  const std::string own = path("m.certificate.json"), before = bytes_of("m.certificate.json");
+  const std::string m = path("m.onnx"), n = path("n.onnx"), data = path("data.bin");
+  const Result other =
+      run_command({"certify", n.c_str(), "--data", data.c_str(), "--certificate", own.c_str()});
+  EXPECT_EQ(other.code, 1);
+  EXPECT_THAT(other.err,
+              HasSubstr(own + ": it is the certificate of another file, m.onnx; "
+                              "--force overwrites it, --certificate FILE names another"));
+  const Result data_of_others =
+      run_command({"certify", m.c_str(), "--data", data.c_str(), "--samples", "3", "-q"});
+  EXPECT_EQ(data_of_others.code, 1);
+  EXPECT_THAT(data_of_others.err,
+              HasSubstr(own + ": it is a certificate made with other data, and was kept"));
+  EXPECT_TRUE(bytes_of("m.certificate.json") == before);
+  const Result forced = run_command(
+      {"certify", m.c_str(), "--data", data.c_str(), "--samples", "3", "-q", "--force"});
+  EXPECT_EQ(forced.code, 0) << forced.err;
+  EXPECT_FALSE(bytes_of("m.certificate.json") == before);
+  const Result no_certificate =
+      quantize_by_default("k.onnx", {"--certify", "--certificate", n.c_str()});
+  EXPECT_EQ(no_certificate.code, 1);
+  EXPECT_THAT(no_certificate.err, HasSubstr(n + ": it is no certificate"));
+}
+
 TEST_F(QuantizeToOnnx, WhatCannotBeCertified) {
   const Result simulation = quantize_by_default("m.quantized", {"--certify"});
   EXPECT_EQ(simulation.code, 1);

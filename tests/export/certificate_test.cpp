@@ -9,6 +9,7 @@
 #include "sparsebit/export/quantized_onnx.h"
 #include "sparsebit/fx/interpreter.h"
 #include "sparsebit/fx/tracer.h"
+#include "sparsebit/io/onnx_file.h"
 #include "sparsebit/nn/functional.h"
 #include "sparsebit/nn/layers.h"
 #include "sparsebit/quant/saved_model.h"
@@ -146,8 +147,9 @@ class CertificateTest : public testing::Test {
 };
 
 TEST_F(CertificateTest, AllWaysAreCompared) {
-  const Certificate certificate = certify(
-      {.file = file_, .original = original_, .simulation = &*model_, .rounds = 2}, batches());
+  const Certificate certificate =
+      certify({.file = file_, .original = original_, .simulation = &*model_, .speed_seconds = 0.2},
+              batches());
   EXPECT_TRUE(certificate.passed());
   EXPECT_EQ(certificate.samples, 6);
   EXPECT_EQ(certificate.expected, "simulation");
@@ -173,29 +175,75 @@ TEST_F(CertificateTest, AnotherFileFails) {
   model_->layer("fc").weight_quantizer().set_qparams(
       {at::full({5}, 0.5), at::zeros({5})});  // the file has other scales
   const Certificate certificate =
-      certify({.file = file_, .simulation = &*model_, .rounds = 0}, batches());
+      certify({.file = file_, .simulation = &*model_, .speed_seconds = 0}, batches());
   EXPECT_FALSE(certificate.passed());
   EXPECT_THAT(to_text(certificate), HasSubstr("certificate: FAILED"));
   EXPECT_THAT(to_text(certificate), HasSubstr("too far"));
 }
 
-TEST_F(CertificateTest, WithoutOnnxRuntimeTheRestIsCertified) {
+TEST_F(CertificateTest, WithoutOnnxRuntimeItIsIncomplete) {
   setenv("SPARSEBIT_ONNXRUNTIME", (dir_ / "nothing").c_str(), 1);
   const Certificate certificate =
       certify({.file = file_, .original = original_, .simulation = &*model_}, batches());
   unsetenv("SPARSEBIT_ONNXRUNTIME");
-  EXPECT_TRUE(certificate.passed());
+  EXPECT_EQ(certificate.verdict(), Verdict::Incomplete);
+  EXPECT_FALSE(certificate.passed());
   ASSERT_THAT(certificate.comparisons, SizeIs(3));
+  EXPECT_TRUE(certificate.comparisons[0].passed);
   EXPECT_THAT(certificate.comparisons[1].missing, HasSubstr("ONNX Runtime is not there"));
   EXPECT_EQ(certificate.speed, std::nullopt);
+  EXPECT_EQ(certificate.quality, std::nullopt);
+  EXPECT_THAT(to_text(certificate), HasSubstr("certificate: INCOMPLETE"));
   EXPECT_THAT(to_text(certificate), HasSubstr("not compared: ONNX Runtime is not there"));
+  EXPECT_THAT(to_json(certificate), HasSubstr("\"verdict\": \"incomplete\""));
+}
+
+TEST_F(CertificateTest, OnnxRuntimeIsLeftOutWhenAsked) {
+  const Certificate certificate = certify(
+      {.file = file_, .original = original_, .simulation = &*model_, .without_runtime = true},
+      batches());
+  EXPECT_EQ(certificate.verdict(), Verdict::Passed);
+  EXPECT_THAT(certificate.comparisons, SizeIs(1));
+  EXPECT_THAT(to_text(certificate), HasSubstr("certificate: passed without ONNX Runtime (6"));
+  EXPECT_THAT([&] { certify({.file = file_, .without_runtime = true}, batches()); },
+              ThrowsMessage<Error>(
+                  HasSubstr("without ONNX Runtime, the simulation is needed to compare with")));
 }
 
 TEST_F(CertificateTest, WithNothingComparedNothingIsProved) {
   setenv("SPARSEBIT_ONNXRUNTIME", "/bin/echo", 1);  // says something else
   const Certificate certificate = certify({.file = file_}, batches());
   unsetenv("SPARSEBIT_ONNXRUNTIME");
-  EXPECT_FALSE(certificate.passed());
+  EXPECT_EQ(certificate.verdict(), Verdict::Incomplete);
+}
+
+TEST_F(CertificateTest, QuantizationHasToBeOn) {
+  model_->set_quant({});
+  EXPECT_THAT([&] { certify({.file = file_, .simulation = &*model_}, batches()); },
+              ThrowsMessage<Error>(
+                  "certify(): quantization of the simulation is off, so it computes the float "
+                  "model; call set_quant({.weights = true, .features = true}) first"));
+}
+
+/// The file that will run is compared with the float model, a user's own question.
+TEST_F(CertificateTest, QualityIsOfTheDeployedFile) {
+  const CertifyOptions options{.file = file_, .original = original_, .speed_seconds = 0};
+  const Certificate certificate = certify(options, batches());
+  ASSERT_TRUE(certificate.quality.has_value());
+  EXPECT_EQ(certificate.quality->level, QualityLevel::Good) << to_text(certificate);
+  EXPECT_GT(certificate.quality->snr, 25);
+  EXPECT_FALSE(certificate.quality->top1_is_judged);  // of six samples
+  const auto json = nlohmann::json::parse(to_json(certificate));
+  EXPECT_EQ(json["quality"]["level"], "good");
+  // Another network's file computes what it should, and is useless for this one.
+  at::manual_seed(9);
+  Net other;
+  const auto traced = fx::Tracer().trace(other);
+  fx::record_shapes(*traced, {x_.slice(0, 0, 1)});
+  export_onnx(*traced, original_, {.opset = 17, .dynamic_axes = {{"x", {{0, "batch"}}}}});
+  const Certificate useless = certify(options, batches());
+  EXPECT_EQ(useless.quality->level, QualityLevel::Useless) << to_text(useless);
+  EXPECT_THAT(to_text(useless), HasSubstr("quality as it will run: useless ("));
 }
 
 TEST_F(CertificateTest, FloatFilesAreNone) {
@@ -212,7 +260,7 @@ TEST_F(CertificateTest, AFileThatOnnxRuntimeRefuses) {
 
 TEST_F(CertificateTest, AsJson) {
   const auto json = nlohmann::json::parse(
-      to_json(certify({.file = file_, .original = original_, .rounds = 1}, batches())));
+      to_json(certify({.file = file_, .original = original_, .speed_seconds = 0.2}, batches())));
   EXPECT_EQ(json["passed"], true);
   EXPECT_EQ(json["expected"], "file, read again");
   EXPECT_EQ(json["comparisons"][0]["way"], "ONNX Runtime, not optimized");
@@ -248,6 +296,124 @@ TEST_F(CertificateTest, ProductsDoNotOverflow) {
                 });
     EXPECT_TRUE(certificate.passed()) << to_text(certificate);
   }
+}
+
+/// Many layers, each of which rounds again.
+class DeepNet : public nn::Module {
+ public:
+  static constexpr int kLayers = 20;
+  DeepNet() : Module("DeepNet", "x") {
+    for (int i = 0; i < kLayers; ++i)
+      add_module("conv" + std::to_string(i), nn::Conv2d(i == 0 ? 3 : 16, 16, 3, {{"padding", 1}}));
+    add_module("relu", nn::ReLU());
+  }
+  nn::Value forward(const nn::Args& in) override {
+    nn::Value x = in["x"];
+    for (int i = 0; i < kLayers; ++i)
+      x = call("conv" + std::to_string(i), i == 0 ? x : call("relu", x));
+    return x;
+  }
+};
+
+/// Scales that have all their bits: sums of floats depend on their order.
+class CertificateOfAllBits : public testing::Test {
+ protected:
+  void SetUp() override {
+    at::manual_seed(1);
+    const at::NoGradGuard no_gradients;
+    DeepNet net;
+    for (const auto& item : net.named_parameters()) {
+      if (item.key().ends_with("weight")) at::Tensor(item.value()).mul_(2.4);  // features stay wide
+    }
+    net.eval();
+    const quant::QConfig config = quant::parse_qconfig(parse_yaml(R"(
+BACKEND: onnxruntime
+W: {QSCHEME: per-channel-symmetric, QUANTIZER: {TYPE: uniform, BIT: 8}, OBSERVER: {TYPE: minmax}}
+A: {QSCHEME: per-tensor-affine, QUANTIZER: {TYPE: uniform, BIT: 8}, OBSERVER: {TYPE: minmax}}
+)",
+                                                                  "qconfig.yaml"));
+    model_.emplace(net, config, std::vector<fx::Value>{x_.slice(0, 0, 1)});
+    model_->prepare_calibration();
+    model_->forward({x_});
+    model_->calc_qparams();
+    model_->set_quant({.weights = true, .features = true});
+    export_onnx(*model_, file_, {.opset = 17});
+  }
+
+  static void add_constant(onnx::GraphProto& graph, const char* name, const at::Tensor& value) {
+    onnx::TensorProto& tensor = *graph.add_initializer();
+    tensor.set_name(name);
+    tensor.add_dims(value.numel());
+    tensor.set_data_type(value.scalar_type() == at::kFloat ? onnx::TensorProto::FLOAT
+                                                           : onnx::TensorProto::INT8);
+    tensor.set_raw_data(value.data_ptr(), value.nbytes());
+  }
+
+  /// Changes the pair of the weight of a layer in the middle.
+  void edit(const std::function<void(onnx::NodeProto& pair, onnx::GraphProto& graph)>& change) {
+    onnx::ModelProto model = io::load_onnx(file_);
+    onnx::GraphProto& graph = *model.mutable_graph();
+    for (onnx::NodeProto& node : *graph.mutable_node()) {
+      const bool is_pair = node.op_type() == "DequantizeLinear";
+      if (is_pair && node.input(0).starts_with("conv10.weight")) {
+        change(node, graph);
+        io::save_onnx(model, file_);
+        return;
+      }
+    }
+    FAIL() << "the file has no weight of conv10";
+  }
+
+  Certificate certificate() {
+    bool shown = false;
+    return certify({.file = file_, .simulation = &*model_, .speed_seconds = 0},
+                   [&](int64_t) -> std::vector<at::Tensor> {
+                     return std::exchange(shown, true) ? std::vector<at::Tensor>{}
+                                                       : std::vector{x_};
+                   });
+  }
+
+  const sparsebit::test::TempDir dir_;
+  const std::filesystem::path file_ = dir_ / "q.onnx";
+  const at::Tensor x_ = at::randn({2, 3, 24, 24}, at::detail::createCPUGenerator(3));
+  std::optional<quant::QuantModel> model_;
+};
+
+TEST_F(CertificateOfAllBits, IsJudgedByWhatRoundingDoes) {
+  const Certificate found = certificate();
+  EXPECT_TRUE(found.passed()) << to_text(found);
+  const double steps = found.find(Runner::NotOptimized)->outputs[0].of_most;
+  if (steps > 1) {
+    ASSERT_TRUE(found.rounding.has_value());
+    EXPECT_GT(*found.rounding, 0);
+    EXPECT_EQ(found.find(Runner::NotOptimized)->limit, std::max(1., 2 * *found.rounding));
+  }
+}
+
+TEST_F(CertificateOfAllBits, AnotherScaleFails) {
+  edit([](onnx::NodeProto& pair, onnx::GraphProto& graph) {
+    add_constant(graph, "scale", at::full({16}, 0.01f));
+    pair.set_input(1, "scale");
+  });
+  EXPECT_EQ(certificate().verdict(), Verdict::Failed);
+}
+
+TEST_F(CertificateOfAllBits, AnotherZeroPointFails) {
+  edit([](onnx::NodeProto& pair, onnx::GraphProto& graph) {
+    add_constant(graph, "zero_point", at::full({16}, 5, at::kChar));
+    pair.set_input(2, "zero_point");
+  });
+  EXPECT_EQ(certificate().verdict(), Verdict::Failed);
+}
+
+TEST_F(CertificateOfAllBits, SwappedWeightsFail) {
+  const at::NoGradGuard no_gradients;
+  at::Tensor a = *model_->module().find_tensor("conv10.weight"),
+             b = *model_->module().find_tensor("conv11.weight");
+  const at::Tensor kept = a.clone();
+  a.copy_(b);
+  b.copy_(kept);
+  EXPECT_EQ(certificate().verdict(), Verdict::Failed);
 }
 
 /// Simulation and file compute norms, softmax and gelu alike, for every platform that writes ONNX.
@@ -287,8 +453,9 @@ TEST_F(CertificateTest, NoSamples) {
 TEST_F(CertificateTest, IntegerOperatorsAreNotReadAgain) {
   export_onnx(*model_, file_,
               {.opset = 17, .quantized = {.form = QuantizedOnnxOptions::Form::Operators}});
-  const Certificate certificate = certify(
-      {.file = file_, .original = original_, .simulation = &*model_, .rounds = 0}, batches());
+  const Certificate certificate =
+      certify({.file = file_, .original = original_, .simulation = &*model_, .speed_seconds = 0},
+              batches());
   EXPECT_THAT(certificate.comparisons[0].missing, HasSubstr("QGemm' is not known"));
   EXPECT_THAT(certificate.comparisons[1].outputs, SizeIs(1));
 }

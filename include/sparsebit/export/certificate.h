@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sparsebit/export/speed.h"
 #include "sparsebit/quant/quant_model.h"
 
 #include <ATen/core/Tensor.h>
@@ -22,6 +23,7 @@ struct OutputDifference {
   double of_most = 0;      ///< 99.9 % of the elements differ by at most this many steps
   double within_step = 1;  ///< share of elements that differ by at most one step
   double relative = 0;     ///< largest difference / largest number expected
+  double snr = 0;          ///< signal to noise, in decibels; infinite where nothing differs
   std::optional<double> answer =
       {};  ///< share of samples with the same best class, if it is scores
 };
@@ -40,24 +42,51 @@ struct Comparison {
   std::string missing = {};  ///< why it could not be compared; then there are no outputs
 };
 
-/// Milliseconds of one run in ONNX Runtime: optimized, one thread, one sample.
-struct MeasuredSpeed {
-  double original = 0;
-  double quantized = 0;
-  double ratio() const { return original / quantized; }
+/// Whether the file computes what was expected.
+enum class Verdict {
+  Passed,
+  Failed,
+  Incomplete,  ///< nothing failed, but ONNX Runtime, which is to run the file, was not there
 };
+/// "passed", "failed", "incomplete"
+std::string to_string(Verdict verdict);
+
+/// Whether the quantized file is as good as the float model.
+enum class QualityLevel { Good, Degraded, Useless };
+/// "good", "degraded", "useless"
+std::string to_string(QualityLevel level);
+
+/// The file as it will run, compared with the float model.
+struct Quality {
+  QualityLevel level = QualityLevel::Good;
+  double snr = 0;                        ///< of the worst output, in decibels
+  std::optional<double> same_top1 = {};  ///< of outputs that are scores of classes
+  bool top1_is_judged = false;           ///< there are enough samples for it
+};
+
+/// By signal to noise: less than 5 dB is useless, less than 15 dB degraded. By the share of samples
+/// with the same best class, if there are at least 10: less than half is useless, less than 90 %
+/// degraded. The worse one counts, but what is good by one of them is not useless: best classes of
+/// a network that knows nothing change with every rounding, and those of a sure one do not.
+Quality quality_of(double snr, std::optional<double> same_top1, int64_t samples);
 
 /// What was found out about a quantized file.
 struct Certificate {
   int64_t samples = 0;
   std::string expected;  ///< what the others are compared with: "simulation" or "file, read again"
   std::vector<Comparison> comparisons = {};
+  std::optional<Quality> quality = {};  ///< if there is a float model
   std::optional<MeasuredSpeed> speed = {};
-  std::string onnxruntime = {};  ///< its version; empty when it is not installed
+  /// By how many steps outputs move when floats that libraries round differently change in their
+  /// last bit; measured where a comparison exceeds one step.
+  std::optional<double> rounding = {};
+  bool without_runtime = false;  ///< ONNX Runtime was not asked for
+  std::string onnxruntime = {};  ///< its version; empty when it did not run
   std::string processor = {};
   std::map<std::string, std::string> sha256 = {};  ///< "file", "data", ...
 
-  bool passed() const;
+  Verdict verdict() const;
+  bool passed() const { return verdict() == Verdict::Passed; }
   /// The comparison of this way; null when there is none.
   const Comparison* find(Runner runner) const;
 };
@@ -68,14 +97,15 @@ struct CertifyOptions {
   /// What the file was made from; without it the file, read again, is what is expected.
   quant::QuantModel* simulation = nullptr;
   /// 99.9 % of the elements may differ by this many steps: in our interpreter and in ONNX Runtime
-  /// without optimizations. Unless told, 1 where sums are exact (files of pairs for BACKEND
-  /// onnxruntime), and elsewhere as with optimizations ...
+  /// without optimizations. Unless told, 1, or twice what rounding alone does (see `rounding` of
+  /// the certificate); files of integer operators, as with optimizations ...
   std::optional<double> most_steps = {};
   /// ... and with them, when kernels round their own way at every layer. Unless told, as many as
   /// the float model differs, but at least 1 and at most 32: then the kernels lose no more than
   /// quantizing did. Without a float model it is not judged.
   std::optional<double> most_steps_optimized = {};
-  int rounds = 20;  ///< for the speed; 0 does not measure it
+  bool without_runtime = false;  ///< compare only what can be compared here
+  double speed_seconds = 5;      ///< for measuring the speed, about; 0 does not measure it
   /// What runs the file that is read again.
   fx::ExecutorFactory executors = fx::make_interpreter;
   std::function<void(int64_t)> on_samples = {};  ///< called with how many more are done
@@ -86,8 +116,9 @@ struct CertifyOptions {
 using NextBatch = std::function<std::vector<at::Tensor>(int64_t fixed)>;
 
 /// Computes the samples with the simulation, with the file read again and with ONNX Runtime, with
-/// and without optimizations, and compares. Without ONNX Runtime the rest is compared. Throws
-/// InvalidModel when the file has nothing quantized.
+/// and without optimizations, and compares. Without ONNX Runtime the rest is compared, and the
+/// verdict is incomplete. Throws InvalidModel when the file has nothing quantized, and
+/// InvalidArgument when quantization of the simulation is off or there is nothing to compare with.
 Certificate certify(const CertifyOptions& options, const NextBatch& next);
 
 /// Adds the SHA-256 of a model's file as `what`, and those of files that hold its weights as

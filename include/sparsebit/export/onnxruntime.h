@@ -1,5 +1,7 @@
 #pragma once
 
+#include "sparsebit/export/speed.h"
+
 #include <ATen/core/Tensor.h>
 
 #include <filesystem>
@@ -29,10 +31,10 @@ struct OrtSession {
 
 /// ONNX Runtime in a process of its own: it judges files, and nothing of ours links it.
 ///
-/// It is the package `onnxruntime-node` in a folder (scripts/install_onnxruntime.sh FOLDER), or
-/// Python's package `onnxruntime`. SPARSEBIT_ONNXRUNTIME names the folder or the Python
-/// interpreter; without it, the folder `onnxruntime` beside that of the program is tried, then
-/// `python3`.
+/// It is the package `onnxruntime-node` in a folder (install_onnxruntime.sh), or Python's package
+/// `onnxruntime`. SPARSEBIT_ONNXRUNTIME names the folder or the Python interpreter; without it,
+/// these are tried in turn: the folder `onnxruntime` beside that of the program,
+/// PREFIX/share/sparsebit/onnxruntime, ~/.cache/sparsebit/onnxruntime, and `python3`.
 class OnnxRuntime {
  public:
   /// Throws Unsupported, saying how to install it, when it is not there.
@@ -48,9 +50,9 @@ class OnnxRuntime {
   void unload(const OrtSession& session);
   /// Results in the order of the file. Throws InvalidArgument when it does not take the inputs.
   std::vector<at::Tensor> run(const OrtSession& session, const Tensors& inputs);
-  /// Milliseconds of one run of each, the median of `rounds` in which they take turns.
-  std::vector<double> time(const std::vector<OrtSession>& sessions,
-                           const std::vector<Tensors>& inputs, int rounds);
+  /// Times of each run, in `rounds` in which the sessions take turns.
+  std::vector<RunTimes> time(const std::vector<OrtSession>& sessions,
+                             const std::vector<Tensors>& inputs, int rounds);
 
  private:
   std::unique_ptr<ChildProcess> process_;

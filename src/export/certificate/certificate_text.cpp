@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 namespace sparsebit::exports {
 namespace {
@@ -28,6 +29,10 @@ std::string line_of(const Comparison& comparison, size_t width) {
                      answers.empty() ? "-" : answers, comparison.passed ? "" : "  too far");
 }
 
+ordered_json number_or_null(double number) {
+  return std::isfinite(number) ? ordered_json(number) : ordered_json(nullptr);
+}
+
 ordered_json described(const Comparison& comparison) {
   ordered_json json = {{"way", to_string(comparison.runner)}};
   if (!comparison.missing.empty()) {
@@ -42,27 +47,93 @@ ordered_json described(const Comparison& comparison) {
     ordered_json entry = {{"output", output.output},           {"step", output.step},
                           {"steps_99.9", output.of_most},      {"steps_largest", output.largest},
                           {"within_step", output.within_step}, {"relative", output.relative}};
+    entry["snr_db"] = number_or_null(output.snr);
     if (output.answer) entry["same_top1"] = *output.answer;
     json["outputs"].push_back(std::move(entry));
   }
   return json;
 }
 
-/// What a passed certificate does not say: whether the result is any good.
-std::string notes_of(const Certificate& certificate) {
-  constexpr double kFewAnswers = 0.8, kFar = 0.5;
-  std::string text;
-  if (certificate.speed && certificate.speed->ratio() < 1)
-    text += "  note: it is slower than the float model on this processor\n";
-  const Comparison* original = certificate.find(Runner::FloatModel);
-  if (!original) return text;
-  for (const OutputDifference& output : original->outputs) {
-    if (output.answer.value_or(1) >= kFewAnswers && output.relative <= kFar) continue;
-    return text +
-           "  note: the float model gives other results; if it is what was quantized, 8 bits "
-           "are too few somewhere (see `sparsebit analyze`)\n";
-  }
+ordered_json described(const Quartiles& q) {
+  return {{"minimum", q.minimum},
+          {"lower_quartile", q.lower},
+          {"median", q.median},
+          {"upper_quartile", q.upper}};
+}
+
+ordered_json described(const MeasuredTime& time) {
+  return {{"wall_ms", described(time.wall)}, {"cpu_ms", described(time.cpu)}};
+}
+
+ordered_json described(const MeasuredSpeed& speed, const std::string& processor) {
+  return {{"float_ms", speed.original.wall.minimum},
+          {"quantized_ms", speed.quantized.wall.minimum},
+          {"ratio", speed.ratio()},
+          {"median_ratio", speed.median_ratio()},
+          {"cpu_ratio", number_or_null(speed.cpu_ratio())},
+          {"stable", speed.is_stable()},
+          {"rounds", speed.rounds},
+          {"float", described(speed.original)},
+          {"quantized", described(speed.quantized)},
+          {"threads", 1},
+          {"processor", processor}};
+}
+
+/// "27.3 dB to the float model, 93.8 % the same answers"
+std::string numbers_of(const Quality& quality) {
+  std::string text = fmt::format("{:.1f} dB to the float model", quality.snr);  // or inf
+  if (!quality.same_top1) return text;
+  text += fmt::format(", the same answer for {:.1f} %", 100 * *quality.same_top1);
+  return text + (quality.top1_is_judged ? "" : ", of too few samples to judge");
+}
+
+std::string quality_line(const Certificate& certificate) {
+  if (!certificate.quality) return "";
+  const Quality& quality = *certificate.quality;
+  std::string text = fmt::format("  quality as it will run: {} ({})\n", to_string(quality.level),
+                                 numbers_of(quality));
+  if (quality.level != QualityLevel::Good)
+    text +=
+        "  note: 8 bits are too few somewhere, or the samples are not what the model is for; "
+        "`sparsebit analyze` shows the layers\n";
   return text;
+}
+
+std::string speed_lines(const Certificate& certificate) {
+  if (!certificate.speed) return "";
+  const MeasuredSpeed& speed = *certificate.speed;
+  std::string text = fmt::format(
+      "  speed in ONNX Runtime {}: {:.2f} -> {:.2f} ms, {:.2f} times as fast (fastest of {} runs, "
+      "1 thread, {})\n",
+      certificate.onnxruntime, speed.original.wall.minimum, speed.quantized.wall.minimum,
+      speed.ratio(), speed.rounds, certificate.processor);
+  if (!speed.is_stable())
+    return text + fmt::format(
+                      "  note: unstable machine: {:.2f} times by medians, {:.2f} by CPU time; "
+                      "measure again when it is idle\n",
+                      speed.median_ratio(), speed.cpu_ratio());
+  if (speed.ratio() < 1) text += "  note: it is slower than the float model on this processor\n";
+  return text;
+}
+
+std::string rounding_line(const Certificate& certificate) {
+  if (!certificate.rounding) return "";
+  return fmt::format(
+      "  rounding alone moves results by {:.3g} steps (floats changed in their last bit, measured "
+      "here)\n",
+      *certificate.rounding);
+}
+
+std::string headline(const Certificate& certificate) {
+  switch (certificate.verdict()) {
+    case Verdict::Passed:
+      return certificate.without_runtime ? "passed without ONNX Runtime" : "passed";
+    case Verdict::Failed:
+      return "FAILED";
+    case Verdict::Incomplete:
+      return "INCOMPLETE";
+  }
+  return "";
 }
 
 }  // namespace
@@ -81,38 +152,48 @@ std::string to_string(Runner runner) {
   return "";
 }
 
+std::string to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::Passed:
+      return "passed";
+    case Verdict::Failed:
+      return "failed";
+    case Verdict::Incomplete:
+      return "incomplete";
+  }
+  return "";
+}
+
 std::string to_text(const Certificate& certificate) {
   size_t width = 0;
   for (const Comparison& comparison : certificate.comparisons)
     width = std::max(width, to_string(comparison.runner).size());
-  std::string text = fmt::format(
-      "certificate: {} ({} samples; differences from the {}, in steps of the output)\n",
-      certificate.passed() ? "passed" : "FAILED", certificate.samples, certificate.expected);
+  std::string text =
+      fmt::format("certificate: {} ({} samples; differences from the {}, in steps of the output)\n",
+                  headline(certificate), certificate.samples, certificate.expected);
   text += fmt::format("  {:<{}}  {:>9}  {:>9}  {:>9}  {:>11}\n", "", width, "of 99.9 %", "largest",
                       "relative", "same answer");
   for (const Comparison& comparison : certificate.comparisons) text += line_of(comparison, width);
-  text += notes_of(certificate);
-  if (const auto& speed = certificate.speed)
-    text += fmt::format(
-        "  speed in ONNX Runtime {}: {:.2f} -> {:.2f} ms, {:.2f} times as fast (1 thread, {})\n",
-        certificate.onnxruntime, speed->original, speed->quantized, speed->ratio(),
-        certificate.processor);
-  return text;
+  return text + rounding_line(certificate) + quality_line(certificate) + speed_lines(certificate);
 }
 
 std::string to_json(const Certificate& certificate) {
-  ordered_json json = {{"passed", certificate.passed()},
+  ordered_json json = {{"verdict", to_string(certificate.verdict())},
+                       {"passed", certificate.passed()},
                        {"samples", certificate.samples},
                        {"expected", certificate.expected}};
   for (const Comparison& comparison : certificate.comparisons)
     json["comparisons"].push_back(described(comparison));
-  if (const auto& speed = certificate.speed)
-    json["speed"] = {{"float_ms", speed->original},
-                     {"quantized_ms", speed->quantized},
-                     {"ratio", speed->ratio()},
-                     {"threads", 1},
-                     {"processor", certificate.processor}};
+  if (certificate.rounding) json["rounding_steps"] = *certificate.rounding;
+  if (const auto& quality = certificate.quality) {
+    json["quality"] = {{"level", to_string(quality->level)},
+                       {"snr_db", number_or_null(quality->snr)}};
+    if (quality->same_top1) json["quality"]["same_top1"] = *quality->same_top1;
+    json["quality"]["top1_is_judged"] = quality->top1_is_judged;
+  }
+  if (certificate.speed) json["speed"] = described(*certificate.speed, certificate.processor);
   if (!certificate.onnxruntime.empty()) json["onnxruntime"] = certificate.onnxruntime;
+  json["processor"] = certificate.processor;
   json["sha256"] = certificate.sha256;
   return json.dump(2) + "\n";
 }

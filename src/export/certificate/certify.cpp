@@ -1,4 +1,6 @@
 #include "export/certificate/difference_meter.h"
+#include "export/certificate/quantized_facts.h"
+#include "export/certificate/rounding_probe.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
@@ -8,13 +10,13 @@
 #include "sparsebit/frontends/onnx.h"
 #include "sparsebit/fx/interpreter.h"
 #include "sparsebit/io/onnx_file.h"
-#include "sparsebit/io/onnx_tensor.h"
 #include "sparsebit/quant/kernels/onnxruntime_kernels.h"
 
 #include <ATen/ATen.h>
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <memory>
 
@@ -52,142 +54,80 @@ OnnxRuntime::Tensors by_name(const OrtSession& session, const Tensors& inputs) {
   return named;
 }
 
-/// The outputs of a file, and the scale of those that come out of DequantizeLinear.
-struct Output {
-  std::string name;
-  double scale = 0;
-};
-
-std::vector<Output> outputs_of(const onnx::ModelProto& model) {
-  std::map<std::string, std::string> scales;  // by the value they belong to
-  for (const onnx::NodeProto& node : model.graph().node()) {
-    if (node.op_type() == "DequantizeLinear") scales[node.output(0)] = node.input(1);
-  }
-  std::map<std::string, const onnx::TensorProto*> constants;
-  for (const onnx::TensorProto& tensor : model.graph().initializer())
-    constants[tensor.name()] = &tensor;
-  std::vector<Output> outputs;
-  for (const onnx::ValueInfoProto& output : model.graph().output()) {
-    outputs.push_back({output.name()});
-    const auto scale = scales.find(output.name());
-    const auto constant = scale == scales.end() ? constants.end() : constants.find(scale->second);
-    if (constant == constants.end()) continue;
-    onnx::TensorProto copy = *constant->second;
-    io::ExternalData none;
-    const at::Tensor number = io::take_tensor(copy, none);
-    if (number.numel() == 1) outputs.back().scale = number.item<double>();
-  }
-  return outputs;
-}
-
-/// What kind of quantized file it is.
-struct FileKind {
-  bool has_pairs = false;
-  bool has_integer_operators = false;  ///< QLinearConv and the like
-  std::string backend = {};            ///< as `sparsebit quantize` noted it
-
-  /// What it was made for, as far as is known.
-  const platforms::Platform* platform(const quant::QuantModel* simulation) const {
-    if (simulation) return &simulation->platform();
-    const platforms::PlatformPtr* known = platforms::platforms().find(backend);
-    return known ? known->get() : nullptr;
-  }
-  /// Whether ONNX Runtime computes the same sums as we do, to the last bit.
-  bool sums_are_exact(const quant::QuantModel* simulation) const {
-    const platforms::Platform* known = platform(simulation);
-    return !has_integer_operators && known && known->exact_sums;
-  }
-};
-
-FileKind kind_of(const onnx::ModelProto& model) {
-  FileKind kind;
-  for (const onnx::NodeProto& node : model.graph().node()) {
-    const std::string& type = node.op_type();
-    kind.has_pairs = kind.has_pairs || type == "DequantizeLinear";
-    kind.has_integer_operators = kind.has_integer_operators || type.starts_with("QLinear") ||
-                                 type == "QGemm" || type == "MatMulIntegerToFloat";
-  }
-  for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {
-    if (entry.key() == "sparsebit.backend") kind.backend = entry.value();
-  }
-  return kind;
-}
-
 /// What a user wants to know of the processor that measured.
 std::string processor() {
   std::ifstream info("/proc/cpuinfo");
   std::string model = "unknown", line;
-  bool vnni = false;
+  bool vnni = false, avx512 = false;
   while (std::getline(info, line) && !line.empty()) {
     const size_t colon = line.find(": ");
     if (line.starts_with("model name") && colon != std::string::npos)
       model = line.substr(colon + 2);
-    if (line.starts_with("flags")) vnni = line.find("vnni") != std::string::npos;
+    if (!line.starts_with("flags")) continue;
+    vnni = line.find("vnni") != std::string::npos;
+    avx512 = line.find("avx512f") != std::string::npos;
   }
-  return model + (vnni ? ", with VNNI" : ", without VNNI");
+  return model + (avx512 ? ", AVX-512" : ", no AVX-512") + (vnni ? ", VNNI" : ", no VNNI");
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& file) {
   return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
 }
 
-/// A way, and what was found so far.
+/// A way to compute the file, and what was found so far.
 struct Trial {
   Runner runner;
   Run run;
-  std::optional<double> limit;  // nothing: not judged, or by the float model
+  std::optional<double> limit = {};  // nothing: not judged, or by the float model
   std::vector<DifferenceMeter> meters = {};
   std::string missing = {};  // why it cannot be computed
   bool refused = false;      // by ONNX Runtime
   bool judged = true;
+
+  /// Whether it has to compute the same as the simulation but for rounding.
+  bool is_of_same_arithmetic() const {
+    return runner == Runner::ReadAgain || runner == Runner::NotOptimized;
+  }
 };
+
+double most_steps_of(const Comparison& comparison) {
+  double most = 0;
+  for (const OutputDifference& output : comparison.outputs) most = std::max(most, output.of_most);
+  return most;
+}
 
 class Certifier {
  public:
   explicit Certifier(const CertifyOptions& options) : options_(options) {
     onnx::ModelProto model = io::load_onnx(options.file);
-    outputs_ = outputs_of(model);
-    kind_ = kind_of(model);
-    const std::string name = options.file.string();
-    SPARSEBIT_CHECK(kind_.has_pairs || kind_.has_integer_operators, InvalidModel, name,
-                    ": nothing in it is quantized");
-    SPARSEBIT_CHECK(options.simulation || !kind_.has_integer_operators, InvalidArgument, name,
-                    ": it has integer operators, which only ONNX Runtime computes, so the "
-                    "simulation is needed to compare with");
-    read_again_ =
-        frontends::import_onnx(std::move(model), {.name = name, .folder = folder_of(options.file)});
+    facts_ = quantized_facts(model);
+    check();
+    read_again_ = frontends::import_onnx(
+        std::move(model), {.name = options.file.string(), .folder = folder_of(options.file)});
     read_again_->eval();
     result_.processor = processor();
+    result_.without_runtime = options.without_runtime;
     const fx::Kernels* kernels = options.simulation
                                      ? quant::float_kernels(options.simulation->platform())
                                      : &quant::onnxruntime_kernels();
     executor_ = options.executors(*read_again_, {fx::RunMode::Inference, kernels});
-    const Run again = [this](const Tensors& inputs) { return run_here(*executor_, inputs); };
-    if (options.simulation) {
-      result_.expected = "simulation";
-      expected_ = [this](const Tensors& in) { return run_simulation(*options_.simulation, in); };
-      const bool exact = kind_.sums_are_exact(options.simulation) || options.original.empty();
-      trials_.push_back({Runner::ReadAgain, again,
-                         options.most_steps ? options.most_steps
-                         : exact            ? std::optional(1.)
-                                            : std::nullopt});
-    } else {
-      result_.expected = to_string(Runner::ReadAgain);
-      expected_ = again;
-    }
-    start_onnxruntime();
+    probe_ =
+        std::make_unique<RoundingProbe>(*read_again_, kernels, facts_.sums_are_exact(platform()));
+    expect();
+    if (!options.without_runtime) start_onnxruntime();
   }
 
   Certificate certify(const NextBatch& next) {
     const int64_t fixed = read_again_->fixed_batch();
     for (Tensors inputs = next(fixed); !inputs.empty(); inputs = next(fixed)) {
       if (result_.samples == 0) first_ = inputs;
+      const int64_t count = inputs.front().dim() > 0 ? inputs.front().size(0) : 1;
       compare(inputs);
+      probe_rounding(inputs, count);
       for (const at::Tensor& input : inputs) {
         const at::Tensor bytes = input.contiguous();
         data_.add(bytes.data_ptr(), bytes.nbytes());
       }
-      const int64_t count = inputs.front().dim() > 0 ? inputs.front().size(0) : 1;
       result_.samples += count;
       if (options_.on_samples) options_.on_samples(count);
     }
@@ -197,22 +137,53 @@ class Certifier {
   }
 
  private:
+  void check() const {
+    const std::string name = options_.file.string();
+    const quant::QuantModel* simulation = options_.simulation;
+    SPARSEBIT_CHECK(facts_.is_quantized(), InvalidModel, name, ": nothing in it is quantized");
+    SPARSEBIT_CHECK(simulation || !facts_.has_integer_operators, InvalidArgument, name,
+                    ": it has integer operators, which only ONNX Runtime computes, so the "
+                    "simulation is needed to compare with");
+    SPARSEBIT_CHECK(simulation || !options_.without_runtime, InvalidArgument, name,
+                    ": without ONNX Runtime, the simulation is needed to compare with");
+    if (!simulation) return;
+    const auto& points = simulation->points();
+    const bool is_on = std::any_of(points.begin(), points.end(),
+                                   [](const auto& point) { return point.quantizer->is_enabled(); });
+    SPARSEBIT_CHECK(is_on, InvalidArgument,
+                    "certify(): quantization of the simulation is off, so it computes the float "
+                    "model; call set_quant({.weights = true, .features = true}) first");
+  }
+
+  /// What the file was made for, as far as is known.
+  const platforms::Platform* platform() const {
+    return options_.simulation ? &options_.simulation->platform() : facts_.platform();
+  }
+
+  void expect() {
+    const Run again = [this](const Tensors& inputs) { return run_here(*executor_, inputs); };
+    result_.expected = options_.simulation ? "simulation" : to_string(Runner::ReadAgain);
+    if (!options_.simulation) {
+      expected_ = again;
+      return;
+    }
+    expected_ = [this](const Tensors& in) { return run_simulation(*options_.simulation, in); };
+    trials_.push_back({.runner = Runner::ReadAgain, .run = again, .limit = options_.most_steps});
+  }
+
   /// Without it the rest is certified all the same.
   void start_onnxruntime() {
     try {
       runtime_ = std::make_unique<OnnxRuntime>();
     } catch (const Error& e) {
       for (const Runner runner : {Runner::NotOptimized, Runner::Optimized})
-        result_.comparisons.push_back({.runner = runner, .missing = e.what()});
+        trials_.push_back({.runner = runner, .run = {}, .missing = e.what()});
       return;
     }
     result_.onnxruntime = runtime_->version();
-    std::optional<double> limit = options_.most_steps;
-    if (!limit && kind_.sums_are_exact(options_.simulation)) limit = 1;
-    add_session(Runner::NotOptimized, options_.file, {.optimize = "disable"}, limit);
+    add_session(Runner::NotOptimized, options_.file, {.optimize = "disable"}, options_.most_steps);
     quantized_ = add_session(Runner::Optimized, options_.file, {}, options_.most_steps_optimized);
-    const platforms::Platform* platform = kind_.platform(options_.simulation);
-    trials_.back().judged = !platform || platform->runs_in_onnxruntime;
+    trials_.back().judged = !platform() || platform()->runs_in_onnxruntime;
     if (!options_.original.empty())
       original_ = add_session(Runner::FloatModel, options_.original, {}, std::nullopt);
   }
@@ -220,7 +191,7 @@ class Certifier {
   /// A file that ONNX Runtime refuses has failed; the rest is compared all the same.
   std::optional<OrtSession> add_session(Runner runner, const std::filesystem::path& file,
                                         const OrtOptions& how, std::optional<double> limit) {
-    trials_.push_back({runner, {}, limit});
+    trials_.push_back({.runner = runner, .run = {}, .limit = limit});
     try {
       const OrtSession session = runtime_->load(file, how);
       trials_.back().run = [this, session, file](const Tensors& inputs) {
@@ -238,18 +209,31 @@ class Certifier {
 
   void compare(const Tensors& inputs) {
     const Tensors expected = expected_(inputs);
-    SPARSEBIT_CHECK(expected.size() == outputs_.size(), InvalidModel, result_.expected, " gives ",
-                    expected.size(), " results, and the file has ", outputs_.size());
+    SPARSEBIT_CHECK(expected.size() == facts_.outputs.size(), InvalidModel, result_.expected,
+                    " gives ", expected.size(), " results, and the file has ",
+                    facts_.outputs.size());
+    Tensors deployed, of_float;
     for (Trial& trial : trials_) {
       if (!trial.missing.empty()) continue;
       const Tensors found = run(trial, inputs);
       if (!trial.missing.empty()) continue;
-      SPARSEBIT_CHECK(found.size() == expected.size(), InvalidModel, to_string(trial.runner),
-                      " gives ", found.size(), " results, and ", expected.size(), " are expected");
       if (gives_other_sizes(trial, found, expected)) continue;
-      trial.meters.resize(expected.size());
-      for (size_t i = 0; i < expected.size(); ++i) trial.meters[i].add(expected[i], found[i]);
+      add(trial.meters, to_string(trial.runner), expected, found);
+      if (trial.runner == Runner::FloatModel) of_float = found;
+      if (trial.runner == Runner::NotOptimized ||
+          (trial.runner == Runner::Optimized && trial.judged))
+        deployed = found;
     }
+    if (!deployed.empty() && !of_float.empty())
+      add(quality_, "the quantized file", of_float, deployed);
+  }
+
+  static void add(std::vector<DifferenceMeter>& meters, const std::string& who,
+                  const Tensors& expected, const Tensors& found) {
+    SPARSEBIT_CHECK(found.size() == expected.size(), InvalidModel, who, " gives ", found.size(),
+                    " results, and ", expected.size(), " are expected");
+    meters.resize(expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) meters[i].add(expected[i], found[i]);
   }
 
   /// How many boxes a detector finds depends on data, so other arithmetic may find more or fewer.
@@ -258,8 +242,9 @@ class Certifier {
     for (size_t i = 0; i < expected.size(); ++i) {
       const bool same = found[i].sizes() == expected[i].sizes();
       if (same || found[i].dim() != expected[i].dim()) continue;
-      trial.missing = c10::str("'", outputs_[i].name, "' has sizes that depend on data: it gives ",
-                               found[i].sizes(), ", and ", expected[i].sizes(), " is expected");
+      trial.missing =
+          c10::str("'", facts_.outputs[i].name, "' has sizes that depend on data: it gives ",
+                   found[i].sizes(), ", and ", expected[i].sizes(), " is expected");
       trial.refused = trial.runner == Runner::Optimized;
       return true;
     }
@@ -278,62 +263,127 @@ class Certifier {
     }
   }
 
+  /// Where results differ by more than a step, rounding alone may be the reason: how much does it?
+  void probe_rounding(const Tensors& inputs, int64_t count) {
+    constexpr int64_t kEnoughSamples = 32;
+    if (facts_.has_integer_operators || probed_ >= kEnoughSamples || !probe_->has_effect()) return;
+    const bool differs = std::any_of(trials_.begin(), trials_.end(), [&](const Trial& trial) {
+      return trial.is_of_same_arithmetic() && !trial.limit && most_steps_of(compared(trial)) > 1;
+    });
+    if (!differs) return;
+    Tensors changed;
+    collect(probe_->run({inputs.begin(), inputs.end()}), changed);
+    add(rounding_, "the file", run_here(*executor_, inputs), changed);
+    probed_ += count;
+  }
+
   void finish() {
-    limit_by_float_model();
-    std::vector<Comparison> comparisons;
-    for (const Trial& trial : trials_) comparisons.push_back(compared(trial));
-    result_.comparisons.insert(result_.comparisons.begin(), comparisons.begin(), comparisons.end());
+    set_limits();
+    for (const Trial& trial : trials_) result_.comparisons.push_back(compared(trial));
     add_sha256(result_.sha256, "file", options_.file);
     result_.sha256["data"] = data_.hex();
+    judge_quality();
     measure_speed();
   }
 
-  /// What has no limit yet may be as far as the float model, within reason.
-  void limit_by_float_model() {
-    constexpr double kLeast = 1, kMost = 32;
-    if (!original_) return;
-    const double limit = std::clamp(most_steps_of(compared(trials_.back())), kLeast, kMost);
+  /// What has no limit yet: one step or what rounding does, and as far as the float model.
+  void set_limits() {
+    constexpr double kRoundingTwice = 2, kLeast = 1, kMost = 32;
+    if (probed_ > 0) result_.rounding = most_steps_of(outputs_of(rounding_));
+    const double same = std::max(kLeast, kRoundingTwice * result_.rounding.value_or(0));
+    std::optional<double> by_float_model;
+    if (original_)
+      by_float_model = std::max(result_.rounding ? same : 0.,
+                                std::clamp(most_steps_of(compared(trials_.back())), kLeast, kMost));
     for (Trial& trial : trials_) {
-      if (!trial.limit && trial.judged && trial.runner != Runner::FloatModel) trial.limit = limit;
+      if (trial.limit || !trial.judged || trial.runner == Runner::FloatModel) continue;
+      const bool same_arithmetic = trial.is_of_same_arithmetic() && !facts_.has_integer_operators;
+      trial.limit = same_arithmetic ? same : by_float_model;
     }
   }
 
+  Comparison outputs_of(const std::vector<DifferenceMeter>& meters) const {
+    Comparison comparison{.runner = Runner::ReadAgain};
+    for (size_t i = 0; i < meters.size(); ++i)
+      comparison.outputs.push_back(
+          meters[i].result(facts_.outputs[i].name, facts_.outputs[i].scale));
+    return comparison;
+  }
+
   Comparison compared(const Trial& trial) const {
-    Comparison comparison{.runner = trial.runner, .limit = trial.limit, .missing = trial.missing};
-    for (size_t i = 0; i < trial.meters.size(); ++i)
-      comparison.outputs.push_back(trial.meters[i].result(outputs_[i].name, outputs_[i].scale));
+    Comparison comparison = outputs_of(trial.meters);
+    comparison.runner = trial.runner;
+    comparison.limit = trial.limit;
+    comparison.missing = trial.missing;
     comparison.passed =
         !trial.refused && (!trial.limit || most_steps_of(comparison) <= *trial.limit);
     return comparison;
   }
 
-  static double most_steps_of(const Comparison& comparison) {
-    double most = 0;
-    for (const OutputDifference& output : comparison.outputs) most = std::max(most, output.of_most);
-    return most;
+  void judge_quality() {
+    const Comparison of_float = outputs_of(quality_);
+    if (of_float.outputs.empty()) return;
+    const auto worst = std::min_element(of_float.outputs.begin(), of_float.outputs.end(),
+                                        [](auto& a, auto& b) { return a.snr < b.snr; });
+    std::optional<double> same_top1;
+    for (const OutputDifference& output : of_float.outputs) {
+      if (output.answer) same_top1 = std::min(same_top1.value_or(1), *output.answer);
+    }
+    result_.quality = quality_of(worst->snr, same_top1, result_.samples);
   }
 
+  /// Float model and file in turns, until ratios agree or the time is over.
   void measure_speed() {
-    if (!original_ || !quantized_ || options_.rounds == 0) return;
+    constexpr size_t kLeastRounds = 3, kEnoughRounds = 20, kMostRounds = 200;
+    if (!original_ || !quantized_ || options_.speed_seconds <= 0) return;
+    std::vector<RunTimes> all(2);
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + std::chrono::duration<double>(options_.speed_seconds);
+    const auto enough = [&] {
+      const size_t rounds = all[0].wall.size();
+      return rounds >= kMostRounds || (rounds >= kLeastRounds && Clock::now() >= end) ||
+             (rounds >= kEnoughRounds && result_.speed->is_stable());
+    };
+    int rounds = 1;  // a first look at how long it takes
+    while (!enough()) {
+      append(all, timed(rounds));
+      result_.speed = measured_speed(all[0], all[1]);
+      const double round =
+          result_.speed->original.wall.median + result_.speed->quantized.wall.median;
+      const double left = std::chrono::duration<double, std::milli>(end - Clock::now()).count();
+      rounds = static_cast<int>(std::clamp(left / round, 2., 10.));
+    }
+  }
+
+  /// With one sample.
+  std::vector<RunTimes> timed(int rounds) {
     Tensors one;
     const bool open = read_again_->fixed_batch() == 0;
     for (const at::Tensor& input : first_)
       one.push_back(open && input.dim() > 0 ? input.slice(0, 0, 1) : input);
-    const auto times =
-        runtime_->time({*original_, *quantized_},
-                       {by_name(*original_, one), by_name(*quantized_, one)}, options_.rounds);
-    result_.speed = MeasuredSpeed{times[0], times[1]};
+    return runtime_->time({*original_, *quantized_},
+                          {by_name(*original_, one), by_name(*quantized_, one)}, rounds);
+  }
+
+  static void append(std::vector<RunTimes>& all, const std::vector<RunTimes>& more) {
+    for (size_t i = 0; i < all.size(); ++i) {
+      all[i].wall.insert(all[i].wall.end(), more[i].wall.begin(), more[i].wall.end());
+      all[i].cpu.insert(all[i].cpu.end(), more[i].cpu.begin(), more[i].cpu.end());
+    }
   }
 
   const CertifyOptions& options_;
-  std::vector<Output> outputs_;
+  QuantizedFacts facts_;
   std::unique_ptr<fx::GraphModule> read_again_;
   std::unique_ptr<fx::Executor> executor_;  // of it
+  std::unique_ptr<RoundingProbe> probe_;    // of it
   std::unique_ptr<OnnxRuntime> runtime_;
   std::optional<OrtSession> quantized_, original_;
   Run expected_;
-  std::vector<Trial> trials_;  // the float model is the last
-  FileKind kind_;
+  std::vector<Trial> trials_;              // the float model is the last
+  std::vector<DifferenceMeter> quality_;   // of the deployed file from the float model
+  std::vector<DifferenceMeter> rounding_;  // of the probe from the file, read again
+  int64_t probed_ = 0;                     // samples
   Tensors first_;
   Sha256 data_;
   Certificate result_;
@@ -341,11 +391,13 @@ class Certifier {
 
 }  // namespace
 
-bool Certificate::passed() const {
+Verdict Certificate::verdict() const {
   const auto is_judged = [](const Comparison& c) { return c.limit && c.missing.empty(); };
-  return std::any_of(comparisons.begin(), comparisons.end(), is_judged) &&
-         std::all_of(comparisons.begin(), comparisons.end(),
-                     [](const Comparison& comparison) { return comparison.passed; });
+  if (!std::all_of(comparisons.begin(), comparisons.end(), [](const auto& c) { return c.passed; }))
+    return Verdict::Failed;
+  if (!without_runtime && onnxruntime.empty()) return Verdict::Incomplete;
+  const bool any = std::any_of(comparisons.begin(), comparisons.end(), is_judged);
+  return any ? Verdict::Passed : Verdict::Incomplete;
 }
 
 const Comparison* Certificate::find(Runner runner) const {

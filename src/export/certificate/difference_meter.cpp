@@ -47,6 +47,8 @@ void DifferenceMeter::add(const at::Tensor& expected, const at::Tensor& found) {
     largest_ = std::max<double>(largest_, size);
   }
   elements_ += differences.numel();
+  signal_ += at::nan_to_num(a.to(at::kDouble)).square().sum().item<double>();
+  noise_ += differences.to(at::kDouble).square().sum().item<double>();
   if (const at::Tensor finite = a.masked_select(a.isfinite()); finite.numel() > 0) {
     lowest_expected_ = std::min(lowest_expected_, finite.min().item<double>());
     highest_expected_ = std::max(highest_expected_, finite.max().item<double>());
@@ -66,6 +68,9 @@ void DifferenceMeter::compare_answers(const at::Tensor& expected, const at::Tens
 OutputDifference DifferenceMeter::result(const std::string& output, double step) const {
   OutputDifference found{.output = output, .step = step};
   if (elements_ == 0) return found;
+  found.snr = noise_ == 0             ? std::numeric_limits<double>::infinity()
+              : std::isfinite(noise_) ? 10 * std::log10(signal_ / noise_)
+                                      : -std::numeric_limits<double>::infinity();
   const bool any_finite = lowest_expected_ <= highest_expected_;
   const double highest =
       any_finite ? std::max(std::abs(lowest_expected_), std::abs(highest_expected_)) : 0;

@@ -25,6 +25,7 @@ class DifferenceMeter {
   std::vector<int64_t> counts_;  // by the upper bits of the difference
   int64_t elements_ = 0;
   double largest_ = 0, lowest_expected_, highest_expected_;
+  double signal_ = 0, noise_ = 0;  // sums of squares
   int64_t samples_ = 0, same_ = 0;
   bool are_scores_ = true;
 };

@@ -85,20 +85,41 @@ std::unique_ptr<ChildProcess> start_python(const std::string& interpreter) {
                                         without_logs({}));
 }
 
-/// PREFIX/onnxruntime for PREFIX/bin/PROGRAM and for PREFIX/libexec/sparsebit/sparsebit-program.
-std::filesystem::path folder_beside_program() {
+/// PREFIX, or the build folder, of PREFIX/bin/PROGRAM or
+/// PREFIX/libexec/sparsebit/sparsebit-program.
+std::filesystem::path prefix() {
   std::error_code none;
   const auto folder = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
-  const auto prefix = folder.parent_path();
-  return (prefix.filename() == "libexec" ? prefix.parent_path() : prefix) / "onnxruntime";
+  const auto above = folder.parent_path();
+  return above.filename() == "libexec" ? above.parent_path() : above;
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+/// Where install_onnxruntime.sh puts it unless told.
+std::filesystem::path cache_folder() {
+  const std::filesystem::path told = variable("XDG_CACHE_HOME"), home = variable("HOME");
+  return (told.empty() ? home / ".cache" : told) / "sparsebit" / "onnxruntime";
 }
 
 /// Where the user says it is, or where it usually is.
 std::unique_ptr<ChildProcess> start() {
-  if (const char* told = std::getenv("SPARSEBIT_ONNXRUNTIME"); told != nullptr && *told != '\0')
+  if (const std::string told = variable("SPARSEBIT_ONNXRUNTIME"); !told.empty())
     return std::filesystem::is_directory(told) ? start_node(told) : start_python(told);
-  const auto folder = folder_beside_program();
-  return std::filesystem::is_directory(folder) ? start_node(folder) : start_python("python3");
+  for (const auto& folder :
+       {prefix() / "onnxruntime", prefix() / "share/sparsebit/onnxruntime", cache_folder()}) {
+    if (std::filesystem::is_directory(folder)) return start_node(folder);
+  }
+  return start_python("python3");
+}
+
+/// A command that installs it.
+std::string how_to_install() {
+  const auto script = prefix() / "share/sparsebit/install_onnxruntime.sh";
+  return std::filesystem::exists(script) ? script.string() : "scripts/install_onnxruntime.sh";
 }
 
 }  // namespace
@@ -108,11 +129,10 @@ OnnxRuntime::OnnxRuntime() {
     process_ = start();
     version_ = json::parse(process_->receive_line()).at("version").get<std::string>();
   } catch (const std::exception& e) {  // no such program, or one that says something else
-    throw Error(
-        ErrorKind::Unsupported,
-        c10::str("ONNX Runtime is not there (", e.what(), "): `pip install onnxruntime` and ",
-                 "set SPARSEBIT_ONNXRUNTIME to that Python, or ",
-                 "`scripts/install_onnxruntime.sh FOLDER` and set it to FOLDER"));
+    throw Error(ErrorKind::Unsupported,
+                c10::str("ONNX Runtime is not there (", e.what(), "): `", how_to_install(),
+                         "` installs it for node, or `pip install onnxruntime` and set ",
+                         "SPARSEBIT_ONNXRUNTIME to that Python"));
   }
 }
 
@@ -151,14 +171,17 @@ std::vector<at::Tensor> OnnxRuntime::run(const OrtSession& session, const Tensor
   return results;
 }
 
-std::vector<double> OnnxRuntime::time(const std::vector<OrtSession>& sessions,
-                                      const std::vector<Tensors>& inputs, int rounds) {
+std::vector<RunTimes> OnnxRuntime::time(const std::vector<OrtSession>& sessions,
+                                        const std::vector<Tensors>& inputs, int rounds) {
   json question = {{"do", "time"}, {"rounds", rounds}};
   for (const OrtSession& session : sessions) question["sessions"].push_back(session.number);
   for (const Tensors& tensors : inputs) question["counts"].push_back(tensors.size());
-  return ask(*process_, question, ErrorKind::InvalidArgument, inputs)
-      .at("milliseconds")
-      .get<std::vector<double>>();
+  const json answer = ask(*process_, question, ErrorKind::InvalidArgument, inputs);
+  std::vector<RunTimes> times;
+  for (size_t i = 0; i < sessions.size(); ++i)
+    times.push_back({answer.at("wall").at(i).get<std::vector<double>>(),
+                     answer.at("cpu").at(i).get<std::vector<double>>()});
+  return times;
 }
 
 }  // namespace sparsebit::exports

@@ -6,7 +6,9 @@
 //   {"do": "run", "session": 0, "tensors": [{"name", "type", "shape", "bytes"}, ...]}
 //                                                -> {"tensors": [...]}
 //   {"do": "time", "sessions": [0, 1], "counts": [1, 1], "rounds": 20, "tensors": [...]}
-//        the first counts[0] tensors are for the first session -> {"milliseconds": [...]}
+//        the first counts[0] tensors are for the first session; sessions take turns, and the first
+//        round, which warms up, is not counted. Milliseconds of each session's runs:
+//                                                -> {"wall": [[...], [...]], "cpu": [[...], [...]]}
 //   {"do": "unload", "session": 0}               -> {}
 //
 // Answers have "ok", and if that is false, "error" in one line. The first line says {"version": ...}.
@@ -95,16 +97,20 @@ async function run({ session }, tensors) {
 
 async function time({ sessions: numbers, counts, rounds }, tensors) {
   const feeds = counts.map((count) => Object.fromEntries(tensors.splice(0, count)));
-  const times = numbers.map(() => []);
-  for (let round = -1; round < rounds; ++round) { // the first one warms up
+  const wall = numbers.map(() => []), cpu = numbers.map(() => []);
+  for (let round = -1; round < rounds; ++round) {
     for (const [i, number] of numbers.entries()) {
+      const used = process.cpuUsage();
       const start = performance.now();
       await sessions[number].run(feeds[i]);
-      if (round >= 0) times[i].push(performance.now() - start);
+      const milliseconds = performance.now() - start;
+      const { user, system } = process.cpuUsage(used); // of all threads
+      if (round < 0) continue;
+      wall[i].push(milliseconds);
+      cpu[i].push((user + system) / 1000);
     }
   }
-  const median = (list) => list.sort((a, b) => a - b)[Math.floor(list.length / 2)];
-  return [{ milliseconds: times.map(median) }];
+  return [{ wall, cpu }];
 }
 
 async function unload({ session }) {

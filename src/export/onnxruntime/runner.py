@@ -2,7 +2,6 @@
 runner.mjs."""
 
 import json
-import statistics
 import sys
 import time
 
@@ -46,14 +45,16 @@ def measure(question, tensors):
     for count in question["counts"]:
         feeds.append(dict(tensors[start:start + count]))
         start += count
-    times = [[] for _ in feeds]
+    wall, cpu = [[] for _ in feeds], [[] for _ in feeds]
     for turn in range(question["rounds"] + 1):
         for i, number in enumerate(question["sessions"]):
-            begin = time.perf_counter()
+            used, begin = time.process_time(), time.perf_counter()
             sessions[number].run(None, feeds[i])
+            milliseconds, spent = time.perf_counter() - begin, time.process_time() - used
             if turn > 0:  # the first one warms up
-                times[i].append(1000 * (time.perf_counter() - begin))
-    return {"milliseconds": [statistics.median_high(t) for t in times]}, []
+                wall[i].append(1000 * milliseconds)
+                cpu[i].append(1000 * spent)
+    return {"wall": wall, "cpu": cpu}, []
 
 
 def unload(question, _):

@@ -1,0 +1,97 @@
+#include "export/certificate/rounding_probe.h"
+
+#include "sparsebit/fx/resolve.h"
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+namespace sparsebit::exports {
+namespace {
+
+using fx::Node;
+using fx::Opcode;
+
+constexpr uint64_t kSeed = 1;
+
+/// Results that are numbers of their inputs.
+bool moves_numbers(const fx::Operator& op) {
+  static const std::set<std::string> kMoving = {
+      "cat",         "stack",      "roll",       "gather",     "index_select", "pad",
+      "max_pool1d",  "max_pool2d", "max_pool3d", "relu",       "relu6",        "clamp",
+      "hardtanh",    "flip",       "repeat",     "where",      "masked_fill",  "maximum",
+      "minimum",     "amax",       "amin",       "max",        "min",          "dropout",
+      "topk",        "sort",       "clone",      "contiguous", "tile",         "embedding",
+      "broadcast_to"};
+  return op.view || kMoving.contains(op.row());
+}
+
+/// One rounding, the same everywhere.
+bool is_exact_by_standard(const fx::Operator& op) {
+  static const std::set<std::string> kExact = {
+      "add", "sub",    "rsub", "mul", "div", "neg", "sqrt", "abs", "round", "onnx.QuantizeLinear",
+      "to",  "type_as"};
+  return kExact.contains(op.row());
+}
+
+bool carries_floats(const Node& node) {
+  return node.tensor_info() && at::isFloatingType(node.tensor_info()->dtype);
+}
+
+bool sums_products(const fx::Operator& op) {
+  return op.multiplies_operands || (op.weight && !op.weight->looks_up);
+}
+
+}  // namespace
+
+RoundingProbe::RoundingProbe(fx::GraphModule& file, const fx::Kernels* kernels, bool exact_sums)
+    : interpreter_(file, fx::RunMode::Inference),
+      generator_(at::detail::createCPUGenerator(kSeed)) {
+  if (kernels) interpreter_.use_kernels(*kernels);
+  plan(file, exact_sums);
+  interpreter_.add_hook({.before = {}, .after = [this](const Node& node, fx::Value& result) {
+                           change(node, result);
+                         }});
+}
+
+/// Numbers of a value are `whole` multiples of a scale until something is computed from them.
+void RoundingProbe::plan(const fx::GraphModule& file, bool exact_sums) {
+  std::set<const Node*> whole;
+  for (const Node& node : file.graph().nodes()) {
+    const fx::Spelling* spelling = fx::find_spelling(node, file);
+    if (!spelling) continue;
+    const fx::Operator& op = *spelling->op;
+    const auto& inputs = node.inputs();
+    const bool from_whole = std::all_of(inputs.begin(), inputs.end(), [&](const Node* input) {
+      return whole.contains(input) || !carries_floats(*input);
+    });
+    if (op.name == "onnx.DequantizeLinear" || (moves_numbers(op) && from_whole)) {
+      whole.insert(&node);
+    } else if (sums_products(op)) {
+      if (!exact_sums || !from_whole) steps_[&node] = Change::LastBitOfLargest;
+    } else if (!moves_numbers(op) && !is_exact_by_standard(op)) {
+      steps_[&node] = Change::LastBit;
+    }
+  }
+}
+
+void RoundingProbe::change(const Node& node, fx::Value& result) {
+  const auto step = steps_.find(&node);
+  if (step == steps_.end() || !result.is_tensor()) return;
+  const at::Tensor x = result.tensor();
+  if (x.scalar_type() != at::kFloat || x.numel() == 0) return;
+  constexpr double kLastBit = 0x1p-24;
+  const at::Tensor way = at::randint(-1, 2, x.sizes(), generator_, x.options());
+  const at::Tensor size =
+      step->second == Change::LastBit ? x.abs() * 2 : at::nan_to_num(x.abs()).max();
+  result = x + way * size * kLastBit;
+}
+
+fx::Value RoundingProbe::run(std::vector<fx::Value> inputs) {
+  return interpreter_.run(std::move(inputs));
+}
+
+}  // namespace sparsebit::exports
