@@ -99,17 +99,13 @@ Result diff(GraphBuilder& b, const AtenCall& call) {
 
 /// g * v / |v|, the norm taken over all axes but one
 Result weight_norm(GraphBuilder& b, const AtenCall& call) {
-  const Value v = call["v"], g = call["g"];
-  if (!v.is_tensor() || !call["dim"].is_int()) return std::nullopt;
-  const int64_t rank = v.tensor().dim(), kept = call["dim"].to_int();
-  std::vector<Value> axes;
-  for (int64_t axis = 0; axis < rank; ++axis) {
-    if (axis != (kept < 0 ? kept + rank : kept)) axes.emplace_back(axis);
-  }
-  const Value norm = b.function("torch.norm", {v},
-                                {{"p", 2}, {"dim", fx::List(std::move(axes))}, {"keepdim", true}});
-  const Value scale = b.function("torch.div", {g, norm});
-  return first_of(call, b.function("torch.mul", {v, scale}));
+  const Value dim = call["dim"];
+  const Value v = b.function("torch.movedim", {call["v"], dim, -1});
+  const Value norms =
+      b.function("torch.norm", {b.function("torch.flatten", {v, 0, -2})}, {{"p", 2}, {"dim", 0}});
+  const Value factors = b.function("torch.div", {b.function("torch.flatten", {call["g"]}), norms});
+  return first_of(call,
+                  b.function("torch.movedim", {b.function("torch.mul", {v, factors}), -1, dim}));
 }
 
 /// The same operator under the name that users call.

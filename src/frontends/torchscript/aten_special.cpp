@@ -189,16 +189,6 @@ Result differences(GraphBuilder& b, const AtenCall& call) {
 }
 
 /// v * g / norm of v along all axes but one, which is the last meanwhile
-Result weight_norm(GraphBuilder& b, const AtenCall& call) {
-  const Value dim = call["dim"];
-  const Value v = b.function("torch.movedim", {call["v"], dim, -1});
-  const Value norms =
-      b.function("torch.norm", {b.function("torch.flatten", {v, 0, -2})}, {{"p", 2}, {"dim", 0}});
-  const Value factors = b.function("torch.div", {b.function("torch.flatten", {call["g"]}), norms});
-  return ScriptValues{
-      b.function("torch.movedim", {b.function("torch.mul", {v, factors}), -1, dim})};
-}
-
 Result sliding_blocks(GraphBuilder& b, const AtenCall& call) {
   const char* target = call.name == "im2col" ? "unfold" : "fold";
   return ScriptValues{b.function(std::string("torch.nn.functional.") + target, call.values())};
@@ -278,7 +268,6 @@ const AtenRules& layer_rules() {
       {"gru_cell", in_order},
       {"rnn_tanh_cell", in_order},
       {"rnn_relu_cell", in_order},
-      {"_weight_norm", weight_norm},
       {"im2col", sliding_blocks},
       {"col2im", sliding_blocks},
       {"grid_sampler", write_grid_sampler},
