@@ -95,6 +95,12 @@ const std::string& Node::rename(std::string_view candidate) {
   return name_;
 }
 
+void Node::swap_name(Node& other) {
+  SPARSEBIT_CHECK(graph_ == other.graph_, InvalidArgument, "nodes '", name_, "' and '", other.name_,
+                  "' are of different graphs");
+  name_.swap(other.name_);
+}
+
 std::vector<Node*> Node::replace_all_uses_with(Node& replacement) {
   SPARSEBIT_CHECK(&replacement != this, InvalidArgument, "node '", name_,
                   "' cannot replace itself");

@@ -57,6 +57,7 @@ void ZipArchive::read_table() {
   const size_t tail = bytes_.size() - std::min<size_t>(bytes_.size(), kEndSize + 65535);
   const size_t end = bytes_.rfind("PK\x05\x06");
   check(end != std::string_view::npos && end >= tail);
+  check(end + kEndSize + number<uint16_t>(end + 20) <= bytes_.size());  // the comment
   uint64_t count = number<uint16_t>(end + 10), at = number<uint32_t>(end + 16);
   if (end >= kLocatorSize && number<uint32_t>(end - kLocatorSize) == kLocator64) {
     const auto end64 = number<uint64_t>(end - kLocatorSize + 8);

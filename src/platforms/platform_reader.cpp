@@ -203,9 +203,13 @@ KernelTime read_time(const Yaml& list) {
 }
 
 void read_costs(const Yaml& map, KernelCosts& costs) {
+  const std::map<std::string, double*> numbers = {{"quantize", &costs.quantize},
+                                                  {"dequantize", &costs.dequantize},
+                                                  {"shortest_network", &costs.shortest_network}};
   for (const auto& [list, value] : map.entries()) {
-    if (list == "quantize" || list == "dequantize") {
-      (list == "quantize" ? costs.quantize : costs.dequantize) = value.to_double();
+    const auto number = numbers.find(list);
+    if (number != numbers.end()) {
+      *number->second = value.to_double();
       continue;
     }
     KernelCost cost;

@@ -59,9 +59,10 @@ TEST(ModelSource, OtherFilesAreCalledWhatTheyAre) {
   const std::string path = dir / "model.onnx";
   for (const auto& [bytes, description] : cases) {
     write_file_atomically(path, bytes);
-    EXPECT_THAT([&] { load_model(path, {}); },
-                ThrowsMessage<Error>(path + ": not a model: " + description +
-                                     "; models are ONNX and TorchScript files"));
+    EXPECT_THAT(
+        [&] { load_model(path, {}); },
+        ThrowsMessage<Error>(path + ": not a model: " + description +
+                             "; models are ONNX, TorchScript and torch.export (.pt2) files"));
   }
 }
 

@@ -172,6 +172,18 @@ TEST(Graph, RenameFollowsTheNamingRules) {
   EXPECT_EQ(graph.placeholder("x").name(), "x_1");
 }
 
+TEST(Graph, NamesCanBeSwapped) {
+  Graph graph;
+  Node& x = graph.placeholder("x");
+  Node& old = graph.call_function("torch.relu", {x});
+  Node& replacement = graph.call_function("torch.relu6", {x});
+  replacement.swap_name(old);
+  EXPECT_EQ(replacement.name(), "relu");
+  EXPECT_EQ(graph.find("relu6"), &old);
+  Graph other;
+  EXPECT_THROW(x.swap_name(other.placeholder("y")), Error);
+}
+
 TEST(Graph, SortIsStable) {
   const auto graph = parse_graph(R"(
       %x = input()

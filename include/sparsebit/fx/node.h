@@ -86,6 +86,7 @@ class Node {
   void set_call(Opcode op, std::string target, std::vector<Argument> args, Kwargs kwargs = {});
   /// Takes a name that follows from `candidate` by the naming rules; returns it.
   const std::string& rename(std::string_view candidate);
+  void swap_name(Node& other);  ///< for one that takes the place of another
 
   /// Every user reads `replacement` instead. A use by `replacement` itself stays, so that a node
   /// can be put between this one and its users. Returns the users that changed.

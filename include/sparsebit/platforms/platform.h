@@ -141,6 +141,8 @@ struct KernelCost {
 struct KernelCosts {
   std::map<std::string, KernelCost> kernels = {};  ///< see quant/placement/kernel_times.h
   double quantize = 0, dequantize = 0;             ///< nanoseconds per element
+  /// Nanoseconds. What a shorter network takes is the starting of kernels, which is not counted.
+  double shortest_network = 0;
 
   bool operator==(const KernelCosts&) const = default;
 };

@@ -71,7 +71,7 @@ void RoundingProbe::plan(const fx::GraphModule& file, bool exact_sums) {
     if (op.name == "onnx.DequantizeLinear" || (moves_numbers(op) && from_whole)) {
       whole.insert(&node);
     } else if (sums_products(op)) {
-      if (!exact_sums || !from_whole) steps_[&node] = Change::LastBitOfLargest;
+      if (!exact_sums || !from_whole) steps_[&node] = Change::BitsOfLargest;
     } else if (!moves_numbers(op) && !is_exact_by_standard(op)) {
       steps_[&node] = Change::LastBit;
     }
@@ -83,11 +83,13 @@ void RoundingProbe::change(const Node& node, fx::Value& result) {
   if (step == steps_.end() || !result.is_tensor()) return;
   const at::Tensor x = result.tensor();
   if (x.scalar_type() != at::kFloat || x.numel() == 0) return;
-  constexpr double kLastBit = 0x1p-24;
+  // Half a unit in the last place is 2^-24 or less; a sum of hundreds of products is off by
+  // several.
+  constexpr double kOfOne = 0x1p-23, kOfSums = 0x1p-22;
   const at::Tensor way = at::randint(-1, 2, x.sizes(), generator_, x.options());
   const at::Tensor size =
-      step->second == Change::LastBit ? x.abs() * 2 : at::nan_to_num(x.abs()).max();
-  result = x + way * size * kLastBit;
+      step->second == Change::LastBit ? x.abs() * kOfOne : at::nan_to_num(x.abs()).max() * kOfSums;
+  result = x + way * size;
 }
 
 fx::Value RoundingProbe::run(std::vector<fx::Value> inputs) {

@@ -14,8 +14,9 @@ namespace sparsebit::exports {
 /// to it: a value next to the middle between two integers becomes the other one, and deep networks
 /// make more of it.
 ///
-/// Changed are sums of products, by the last bit of the largest of them, since sums are added in
-/// any order; and results of other operators that are not exact by IEEE 754, by their own last bit.
+/// Changed are sums of products, by the last two bits of the largest of them, since sums are added
+/// in any order; and results of other operators that are not exact by IEEE 754, by their own last
+/// bit.
 class RoundingProbe {
  public:
   /// @param file        must outlive this object, as must `kernels`, which may be null.
@@ -27,7 +28,7 @@ class RoundingProbe {
   fx::Value run(std::vector<fx::Value> inputs);
 
  private:
-  enum class Change { LastBit, LastBitOfLargest };
+  enum class Change { LastBit, BitsOfLargest };
 
   void plan(const fx::GraphModule& file, bool exact_sums);
   void change(const fx::Node& node, fx::Value& result);

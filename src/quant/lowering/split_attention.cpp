@@ -70,10 +70,9 @@ class Steps {
 
 /// The result takes the name of what it replaces, so that settings by name find it.
 void replace(fx::Graph& graph, Node& old, const Value& result) {
-  const std::string name = old.name();
   old.replace_all_uses_with(result.node());
+  result.node().swap_name(old);
   graph.erase(old);
-  result.node().rename(name);
 }
 
 bool split_product(fx::GraphModule& module, Node& node, const fx::Args& args) {

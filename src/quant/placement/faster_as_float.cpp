@@ -5,6 +5,7 @@
 #include "sparsebit/quant/regions/node_parts.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -103,6 +104,12 @@ class Split {
 };
 
 }  // namespace
+
+int64_t time_as_floats(const std::vector<IntegerOption>& options) {
+  return std::accumulate(
+      options.begin(), options.end(), int64_t{0},
+      [](int64_t sum, const IntegerOption& option) { return sum + option.time.as_float; });
+}
 
 std::vector<bool> fastest_as_integers(const std::vector<IntegerOption>& options,
                                       const KernelTimes& times) {

@@ -17,6 +17,9 @@ struct IntegerOption {
   bool may_give_floats = false;  ///< with integers it can give floats at no extra cost
 };
 
+/// What all of them take as float layers, in picoseconds.
+int64_t time_as_floats(const std::vector<IntegerOption>& options);
+
 /// Which of the options are integers when the whole network takes the least time. Between integers
 /// and floats a value is converted once, however many nodes read it.
 std::vector<bool> fastest_as_integers(const std::vector<IntegerOption>& options,

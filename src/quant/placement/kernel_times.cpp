@@ -64,4 +64,6 @@ int64_t KernelTimes::to_dequantize(const Node& value) const {
   return picoseconds(costs_.dequantize * static_cast<double>(elements(value)));
 }
 
+int64_t KernelTimes::shortest_network() const { return picoseconds(costs_.shortest_network); }
+
 }  // namespace sparsebit::quant

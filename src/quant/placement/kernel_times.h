@@ -30,6 +30,7 @@ class KernelTimes {
   NodeTime of(const fx::Node& node, const fx::OperatorCall& call) const;
   int64_t to_quantize(const fx::Node& value) const;
   int64_t to_dequantize(const fx::Node& value) const;
+  int64_t shortest_network() const;  ///< picoseconds; shorter ones are not judged
 
  private:
   const fx::GraphModule& module_;

@@ -197,6 +197,7 @@ class RegionPlacement : public PlacementBuilder {
                          .is_clipping = candidate.is(IntegerForm::Clipping),
                          .may_give_floats = !candidate.rule->needs_integer_result});
     }
+    if (time_as_floats(options) < times.shortest_network()) return;
     const std::vector<bool> stays = fastest_as_integers(options, times);
     for (size_t i = 0; i < kept.size(); ++i) {
       if (stays[i]) continue;
