@@ -5,7 +5,10 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
 #include <set>
+#include <unordered_map>
 
 namespace sparsebit::cli {
 namespace {
@@ -26,9 +29,35 @@ std::vector<const fx::Node*> layers_of(const fx::GraphModule& module) {
   return layers;
 }
 
-bool is_constant(const at::Tensor& x) {
-  return x.is_floating_point() && x.numel() > 1 && x.min().item<double>() == x.max().item<double>();
-}
+/// The smallest and largest of all numbers seen.
+struct Extremes {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  int64_t numbers = 0;
+
+  void add(const at::Tensor& x) {
+    if (!x.is_floating_point() || x.numel() == 0) return;
+    const auto [least, most] = at::aminmax(x);
+    low = std::min(low, least.item<double>());
+    high = std::max(high, most.item<double>());
+    numbers += x.numel();
+  }
+  bool is_one_number() const { return numbers > 1 && low == high; }
+};
+
+/// What is noted of an output, sample by sample.
+struct OutputSeen {
+  at::Tensor first;  // of the first sample
+  bool finite = true, same = true;
+
+  void add(const at::Tensor& output) {
+    if (!output.is_floating_point() || output.numel() == 0) return;
+    finite = finite && at::isfinite(output).all().item<bool>();
+    const bool has_rows = output.dim() > 1;
+    if (!first.defined()) first = has_rows ? output.narrow(0, 0, 1) : output;
+    same = same && has_rows && output.narrow(0, 0, 1).sizes() == first.sizes() &&
+           output.eq(first).all().item<bool>();
+  }
+};
 
 std::string dead_layers_text(const std::vector<const fx::Node*>& layers,
                              const std::vector<const fx::Node*>& dead, int64_t samples) {
@@ -39,15 +68,13 @@ std::string dead_layers_text(const std::vector<const fx::Node*>& layers,
   return fmt::format(
       "{} of {} layers give one number for all of {} samples, the first is '{}': is the data, or "
       "its preprocessing, right?",
-      dead.size(), layers.size(), samples, dead.front()->name());
+      dead.size(), layers.size(), samples, dead.front()->shown_name());
 }
 
-std::string output_text(const at::Tensor& output, size_t index, int64_t samples) {
-  if (!output.is_floating_point() || output.numel() == 0) return "";
-  if (!at::isfinite(output).all().item<bool>())
-    return fmt::format("output {} of the float model has NaN or infinities", index);
-  const bool by_sample = samples > 1 && output.dim() > 1 && output.size(0) == samples;
-  if (!by_sample || !output.eq(output.narrow(0, 0, 1)).all().item<bool>()) return "";
+std::string output_text(const OutputSeen& seen, size_t index, int64_t samples) {
+  if (!seen.first.defined()) return "";
+  if (!seen.finite) return fmt::format("output {} of the float model has NaN or infinities", index);
+  if (samples < 2 || !seen.same) return "";
   return fmt::format(
       "output {} of the float model is the same for all of {} samples: is the data, or its "
       "preprocessing, right?",
@@ -58,22 +85,31 @@ std::string output_text(const at::Tensor& output, size_t index, int64_t samples)
 
 std::vector<std::string> activation_warnings(quant::QuantModel& model, const PreparedData& data) {
   const std::vector<const fx::Node*> layers = layers_of(model.module());
-  const PreparedData::Batch batch = data.batch(0, data.at_most(kSamples, model.fixed_batch()));
-  std::vector<const fx::Node*> dead;
+  std::unordered_map<const fx::Node*, Extremes> extremes;
+  std::vector<OutputSeen> outputs;
   fx::Taps taps{.nodes = layers, .see = [&](const fx::Node& node, const fx::Value& value) {
-                  if (value.is_tensor() && is_constant(value.tensor())) dead.push_back(&node);
+                  if (value.is_tensor()) extremes[&node].add(value.tensor());
                 }};
-  const fx::Value result =
-      model.make_executor(fx::RunMode::Inference)->run(values_of(batch.inputs), taps);
+  const auto executor = model.make_executor(fx::RunMode::Inference);
+  const int64_t samples = std::min(kSamples, data.size());
+  const int64_t step = std::max<int64_t>(1, model.fixed_batch());  // memory is for few at a time
+  int64_t seen = 0;
+  for (; seen < samples; seen += step) {
+    const fx::Value result = executor->run(values_of(data.batch(seen, step).inputs), taps);
+    const auto& values = result.is_sequence() ? result.items() : std::vector{result};
+    outputs.resize(std::max(outputs.size(), values.size()));
+    for (size_t i = 0; i < values.size(); ++i)
+      if (values[i].is_tensor()) outputs[i].add(values[i].tensor());
+  }
+  std::vector<const fx::Node*> dead;
+  for (const fx::Node* layer : layers)
+    if (extremes[layer].is_one_number()) dead.push_back(layer);
   std::vector<std::string> sentences;
   const auto say = [&](std::string text) {
     if (!text.empty()) sentences.push_back(std::move(text));
   };
-  if (!dead.empty()) say(dead_layers_text(layers, dead, batch.size));
-  const std::vector<fx::Value> outputs =
-      result.is_sequence() ? result.items() : std::vector{result};
-  for (size_t i = 0; i < outputs.size(); ++i)
-    if (outputs[i].is_tensor()) say(output_text(outputs[i].tensor(), i, batch.size));
+  if (!dead.empty()) say(dead_layers_text(layers, dead, seen));
+  for (size_t i = 0; i < outputs.size(); ++i) say(output_text(outputs[i], i, seen));
   return sentences;
 }
 

@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 
 #include "sparsebit/quant/error_profiler.h"
+#include "sparsebit/report/node_names.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -22,6 +23,7 @@ struct AnalyzeOptions {
 /// What a layer loses, by three measures.
 struct Row {
   std::string layer;
+  std::string shown;  ///< its name in the model's file, or `layer`
   double mse, sqnr, cosine;
 };
 
@@ -30,13 +32,17 @@ std::vector<Row> measure(quant::QuantModel& model, const std::vector<at::Tensor>
                          quant::ErrorScope scope) {
   std::vector<Row> rows;
   const auto by_all = [&](const at::Tensor& quantized, const at::Tensor& expected) {
-    rows.push_back({"", quant::mean_squared_error(quantized, expected),
+    rows.push_back({"", "", quant::mean_squared_error(quantized, expected),
                     quant::signal_to_noise(quantized, expected),
                     quant::cosine(quantized, expected)});
     return rows.back().mse;
   };
   const auto errors = quant::quantization_error(model, values_of(batch), by_all, scope);
-  for (size_t i = 0; i < rows.size(); ++i) rows[i].layer = errors[i].layer;
+  const report::NodeNames names(model.module().graph());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    rows[i].layer = errors[i].layer;
+    rows[i].shown = names.shown(errors[i].layer);
+  }
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Row& a, const Row& b) { return a.sqnr < b.sqnr; });
   return rows;
@@ -44,11 +50,11 @@ std::vector<Row> measure(quant::QuantModel& model, const std::vector<at::Tensor>
 
 std::string as_text(const std::vector<Row>& rows) {
   size_t width = 5;
-  for (const Row& row : rows) width = std::max(width, row.layer.size());
+  for (const Row& row : rows) width = std::max(width, row.shown.size());
   std::string text =
       fmt::format("{:<{}}  {:>10}  {:>9}  {:>8}\n", "layer", width, "mse", "sqnr (dB)", "cosine");
   for (const Row& row : rows) {
-    text += fmt::format("{:<{}}  {:>10.3e}  {:>9.2f}  {:>8.5f}\n", row.layer, width, row.mse,
+    text += fmt::format("{:<{}}  {:>10.3e}  {:>9.2f}  {:>8.5f}\n", row.shown, width, row.mse,
                         row.sqnr, row.cosine);
   }
   return text;
@@ -57,8 +63,11 @@ std::string as_text(const std::vector<Row>& rows) {
 std::string as_json(const std::vector<Row>& rows) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Row& row : rows) {
-    list.push_back(
-        {{"layer", row.layer}, {"mse", row.mse}, {"sqnr", row.sqnr}, {"cosine", row.cosine}});
+    list.push_back({{"layer", row.layer},
+                    {"source_name", row.shown},
+                    {"mse", row.mse},
+                    {"sqnr", row.sqnr},
+                    {"cosine", row.cosine}});
   }
   return list.dump(2) + "\n";
 }

@@ -13,6 +13,8 @@
 #include "sparsebit/core/progress.h"
 #include "sparsebit/data/input_check.h"
 #include "sparsebit/deploy/prepare.h"
+#include "sparsebit/quant/quantized_graph.h"
+#include "sparsebit/report/node_names.h"
 #include "sparsebit/report/sentences.h"
 
 #include <ATen/ATen.h>
@@ -75,9 +77,10 @@ void tune_batch_norms(quant::QuantModel& model, const PreparedData& data,
     }
   });
   progress.finish();
+  const report::NodeNames names(model.module().graph());
   for (const quant::Decision& decision : left)
-    log_warning("the batch norm '{}' was tuned but not folded: {}", decision.node,
-                report::sentence(decision, model.platform()));
+    log_warning("the batch norm '{}' was tuned but not folded: {}", names.shown(decision.node),
+                report::sentence(names.shown(decision), model.platform()));
 }
 
 }  // namespace
@@ -108,6 +111,8 @@ void add_calibration_options(CLI::App& command, CalibrationOptions& options) {
       .add_flag("--random-data", options.data.random,
                 "Calibrate with random numbers instead of --data; not for deployment")
       ->excludes("--data");
+  command.add_flag("--requantize", options.requantize,
+                   "For a model that is quantized already: remove its quantization first");
   command.add_flag("--sequential", options.sequential,
                    "Find the ranges of a layer with all layers before it quantized");
   command.add_flag("--json", options.json, "Print JSON");
@@ -124,8 +129,7 @@ bool has_batch_norms(quant::QuantModel& model) {
 }
 
 /// What a user may not expect, before anybody waits.
-void warn_about(const fx::GraphModule& module, const quant::QuantModel& model,
-                const CalibrationOptions& options) {
+void warn_about(const quant::QuantModel& model) {
   for (const std::string& pattern : model.unused_patterns()) log_warning("{}", pattern);
   std::set<std::string> trained;
   for (const quant::QuantPoint& point : model.points()) {
@@ -134,11 +138,27 @@ void warn_about(const fx::GraphModule& module, const quant::QuantModel& model,
   }
   for (const std::string& type : trained)
     log_warning("'{}' is meant to be trained, and this only calibrates", type);
-  for (const fx::Node& node : module.graph().nodes()) {
-    if (node.target() != "onnx.QuantizeLinear") continue;
-    log_warning("{}: it is quantized already; its integers stay as they are", options.model);
+}
+
+/// A model that is quantized already is refused, or made a float model first when that is asked
+/// for.
+void check_is_float(fx::GraphModule& module, const CalibrationOptions& options) {
+  const quant::QuantizedParts parts = quant::quantized_parts(module);
+  if (parts.empty()) {
+    if (options.requantize)
+      log_warning("--requantize does nothing: {} is not quantized", options.model);
     return;
   }
+  const std::string found = parts.operators.empty()
+                                ? fmt::format("{} QuantizeLinear nodes", parts.pairs)
+                                : fmt::format("it has {}", fmt::join(parts.operators, ", "));
+  const char* advice = parts.operators.empty()
+                           ? "quantize the float model it was made from, or remove its "
+                             "quantization first with --requantize"
+                           : "quantize the float model it was made from";
+  SPARSEBIT_CHECK(options.requantize && parts.operators.empty(), InvalidArgument, options.model,
+                  ": it is quantized already (", found, "); ", advice);
+  quant::remove_quantization(module);
 }
 
 }  // namespace
@@ -180,6 +200,7 @@ ModelWithData load_with_data(const CalibrationOptions& options) {
   if (options.data.data.empty() && !options.data.random)
     throw UsageError("--data is missing: samples to calibrate with, or --random-data");
   LoadedModel model = load_with_shapes(options.model, options.data.shapes, options.common.seed);
+  check_is_float(*model.module, options);
   PreparedData data(options.data, input_specs(model), options.model, options.common.seed, {},
                     facts_of(model));
   std::vector<std::string> warnings = data.warnings();
@@ -217,7 +238,7 @@ std::unique_ptr<quant::QuantModel> calibrated_model(const CalibrationOptions& op
   auto model = std::make_unique<quant::QuantModel>(*loaded.module, config, values_of(example));
   SPARSEBIT_CHECK(!config.schedule.bn_tuning || has_batch_norms(*model), InvalidArgument,
                   options.model, ": it has no batch norms; remove SCHEDULE.BN_TUNING");
-  warn_about(*loaded.module, *model, options);
+  warn_about(*model);
   loaded = {};  // it was copied
   data::InputCheck check(data.model_data());
   calibrate(*model, data, check, options);

@@ -24,6 +24,7 @@ struct CalibrationOptions {
   std::string custom = {};    ///< a YAML file of changes to what the platform does by itself
   std::vector<std::string> exclude = {};  ///< patterns of layers that stay float
   DataOptions data;
+  bool requantize = false;  ///< quantization that the model has is removed first
   bool sequential = false;  ///< ranges are those that quantized layers give
   bool json = false;
   CommonOptions common;
@@ -37,7 +38,7 @@ struct ChosenConfig {
 ChosenConfig chosen_config(const CalibrationOptions& options);
 
 /// Declares the model, -c, --platform, --custom, --exclude, the options of data, --random-data,
-/// --sequential, --json and those every command has.
+/// --requantize, --sequential, --json and those every command has.
 void add_calibration_options(CLI::App& command, CalibrationOptions& options);
 
 /// A float model, how it is to be quantized, and samples for it.

@@ -1,6 +1,7 @@
 #include "cli/certification.h"
 
 #include "cli/file_kind.h"
+#include "cli/model_inputs.h"
 #include "cli/model_source.h"
 
 #include "sparsebit/core/atomic_file.h"
@@ -35,7 +36,7 @@ class OriginalAsOnnx {
  public:
   OriginalAsOnnx(const std::string& model, const PreparedData& data, uint64_t seed) : path_(model) {
     if (model.empty() || is_onnx_file(model)) return;
-    const LoadedModel loaded = load_model(model, {.seed = seed});
+    const LoadedModel loaded = load_with_shapes(model, {}, seed);
     loaded.module->eval();
     const int64_t fixed = loaded.module->fixed_batch();
     const PreparedData::Batch example = data.batch(0, std::max<int64_t>(1, fixed));

@@ -3,6 +3,7 @@
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/report/decisions.h"
+#include "sparsebit/report/node_names.h"
 #include "sparsebit/report/sentences.h"
 
 #include <filesystem>
@@ -10,13 +11,14 @@
 namespace sparsebit::cli {
 
 void check_strictly(const quant::QuantModel& model, const report::Coverage& coverage) {
+  const report::NodeNames names(model.module().graph());
   std::string problems;
   const auto add = [&](const quant::Decision& decision) {
     problems += "\n  " + decision.node + ": " + report::sentence(decision, model.platform());
   };
   for (const std::string& pattern : model.unused_patterns()) problems += "\n  " + pattern;
   for (const quant::Decision& decision : model.floats()) {
-    if (decision.kind == quant::DecisionKind::UnknownOperator) add(decision);
+    if (decision.kind == quant::DecisionKind::UnknownOperator) add(names.shown(decision));
   }
   for (const report::NodeCoverage* node : coverage.floats()) {
     if (node->macs > 0) add(*node->why_float);

@@ -25,7 +25,8 @@ const char* text_for(int argc, char** argv) {
   return nullptr;
 }
 
-/// PREFIX/libexec/sparsebit/sparsebit-program for PREFIX/bin/sparsebit; empty when /proc does not tell.
+/// PREFIX/libexec/sparsebit/sparsebit-program for PREFIX/bin/sparsebit; empty when /proc does not
+/// tell.
 std::string program_path() {
   std::array<char, PATH_MAX> path = {};
   const ssize_t length = readlink("/proc/self/exe", path.data(), path.size() - 1);

@@ -11,6 +11,7 @@
 #include "sparsebit/fx/interpreter.h"
 #include "sparsebit/fx/printer.h"
 #include "sparsebit/io/npy.h"
+#include "sparsebit/quant/widen_floats.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -297,6 +298,13 @@ size_t open_input(const LoadedModel& model, const GivenShape& given) {
   return open.front();
 }
 
+bool has_bfloat16_inputs(const fx::GraphModule& module) {
+  const auto inputs = module.graph().placeholders();
+  return std::any_of(inputs.begin(), inputs.end(), [](const fx::Node* input) {
+    return input->tensor_info() && input->tensor_info()->dtype == at::kBFloat16;
+  });
+}
+
 }  // namespace
 
 LoadedModel load_with_shapes(const std::string& source, const std::vector<std::string>& shapes,
@@ -306,6 +314,12 @@ LoadedModel load_with_shapes(const std::string& source, const std::vector<std::s
   LoadedModel model =
       load_model(source, {.given_inputs = named_inputs(given), .shapes = known, .seed = seed});
   apply_shapes(model, given, known);
+  if (has_bfloat16_inputs(*model.module)) {
+    quant::widen_floats(*model.module, quant::Interface::Float32);
+    log_warning(
+        "{}: bfloat16 inputs and outputs become float32, which is what runtimes on CPUs take",
+        source);
+  }
   return model;
 }
 

@@ -30,7 +30,7 @@ void check_shapes_known(const LoadedModel& model);
 /// that contradict the file.
 void apply_shapes(LoadedModel& model, const InputOptions& options, const KnownShapes& known);
 
-/// load_model() with the shapes of --shape applied.
+/// load_model() with the shapes of --shape applied; bfloat16 models become float32.
 LoadedModel load_with_shapes(const std::string& source, const std::vector<std::string>& shapes,
                              uint64_t seed);
 

@@ -16,12 +16,15 @@
 #include "sparsebit/quant/quant_model.h"
 #include "sparsebit/report/coverage.h"
 #include "sparsebit/report/decisions.h"
+#include "sparsebit/report/node_names.h"
 #include "sparsebit/report/sentences.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+
+#include <malloc.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -116,14 +119,32 @@ struct Summary {
 std::vector<quant::LayerError> worst_layers(quant::QuantModel& model, const PreparedData& data) {
   constexpr size_t kShown = 5;
   constexpr int64_t kSamples = 8;
-  const int64_t count = data.at_most(kSamples, model.fixed_batch());
+  struct Energy {
+    double signal = 0, noise = 0;
+  };
   const at::NoGradGuard no_gradients;
-  auto errors = quant::quantization_error(model, values_of(data.batch(0, count).inputs),
-                                          quant::signal_to_noise, quant::ErrorScope::Alone);
-  std::stable_sort(errors.begin(), errors.end(),
+  std::map<std::string, Energy> energies;                          // by layer
+  const int64_t step = std::max<int64_t>(1, model.fixed_batch());  // memory is for few at a time
+  for (int64_t start = 0; start < std::min(kSamples, data.size()); start += step) {
+    std::vector<double> signals;
+    const auto noise = [&](const at::Tensor& quantized, const at::Tensor& expected) {
+      signals.push_back(quant::energy(expected));
+      return quant::energy(quantized - expected);
+    };
+    const auto errors = quant::quantization_error(model, values_of(data.batch(start, step).inputs),
+                                                  noise, quant::ErrorScope::Alone);
+    for (size_t i = 0; i < errors.size(); ++i) {
+      energies[errors[i].layer].signal += signals[i];
+      energies[errors[i].layer].noise += errors[i].value;
+    }
+  }
+  std::vector<quant::LayerError> worst;
+  for (const auto& [layer, energy] : energies)
+    worst.push_back({layer, quant::decibels(energy.signal, energy.noise)});
+  std::stable_sort(worst.begin(), worst.end(),
                    [](const auto& a, const auto& b) { return a.value < b.value; });
-  errors.resize(std::min(errors.size(), kShown));
-  return errors;
+  worst.resize(std::min(worst.size(), kShown));
+  return worst;
 }
 
 /// With as many of the calibration samples as do not take long.
@@ -163,6 +184,7 @@ std::string as_text(const Accuracies& found, int64_t samples) {
 
 std::string as_json(const QuantizeOptions& options, const quant::QuantModel& model,
                     const Summary& summary) {
+  const report::NodeNames names(model.module().graph());
   nlohmann::ordered_json json;
   json["file"] = options.output;
   if (summary.bytes_before > 0) json["bytes_before"] = summary.bytes_before;
@@ -172,16 +194,20 @@ std::string as_json(const QuantizeOptions& options, const quant::QuantModel& mod
   if (summary.is_random) json["not_for_deployment"] = kNotForDeployment;
   json["preprocess"] = {{"text", summary.preprocess}, {"guessed", summary.is_guessed}};
   json["quantizers"] = kinds_of(model);
+  json["quantized"] = !model.is_float();
   json["coverage"] = {{"macs", summary.coverage.share_of_macs()},
                       {"nodes", summary.coverage.share_of_nodes()}};
   json["worst"] = nlohmann::ordered_json::array();
   for (const auto& [layer, decibels] : summary.worst)
-    json["worst"].push_back({{"layer", layer}, {"sqnr", decibels}});
+    json["worst"].push_back(
+        {{"layer", layer}, {"source_name", names.shown(layer)}, {"sqnr", decibels}});
   json["float"] = nlohmann::ordered_json::array();
   for (const quant::Decision& decision : model.floats())
-    json["float"].push_back({{"node", decision.node},
-                             {"kind", to_string(decision.kind)},
-                             {"reason", report::sentence(decision, model.platform())}});
+    json["float"].push_back(
+        {{"node", decision.node},
+         {"source_name", names.shown(decision.node)},
+         {"kind", to_string(decision.kind)},
+         {"reason", report::sentence(names.shown(decision), model.platform())}});
   json["unused_patterns"] = model.unused_patterns();
   json["warnings"] = summary.warnings;
   if (summary.accuracies) json["accuracy"] = as_json(*summary.accuracies);
@@ -196,10 +222,18 @@ std::string islands(const report::Coverage& coverage, const platforms::Platform&
   std::string text;
   const auto floats = coverage.floats();
   for (size_t i = 0; i < std::min(floats.size(), kShown); ++i)
-    text += fmt::format("    {} ({}): {}\n", floats[i]->node, floats[i]->op,
+    text += fmt::format("    {} ({}): {}\n", floats[i]->shown, floats[i]->op,
                         report::sentence(*floats[i]->why_float, platform));
   if (floats.size() > kShown)
     text += fmt::format("    and {} others; --decisions FILE lists all\n", floats.size() - kShown);
+  return text;
+}
+
+std::string worst_text(const quant::QuantModel& model, const Summary& summary) {
+  const report::NodeNames names(model.module().graph());
+  std::string text = "layers that lose most (signal to noise)\n";
+  for (const auto& [layer, decibels] : summary.worst)
+    text += fmt::format("  {:>5.1f} dB  {}\n", decibels, names.shown(layer));
   return text;
 }
 
@@ -218,9 +252,13 @@ std::string as_text(const QuantizeOptions& options, const quant::QuantModel& mod
                       model.platform().name, 100 * summary.coverage.share_of_macs(),
                       100 * summary.coverage.share_of_nodes());
   text += islands(summary.coverage, model.platform());
-  text += "layers that lose most (signal to noise)\n";
-  for (const auto& [layer, decibels] : summary.worst)
-    text += fmt::format("  {:>5.1f} dB  {}\n", decibels, layer);
+  if (model.is_float()) {
+    text +=
+        fmt::format("verdict: float; {} has integer kernels for nothing that this model computes\n",
+                    model.platform().name);
+  } else {
+    text += worst_text(model, summary);
+  }
   if (summary.accuracies) text += as_text(*summary.accuracies, summary.samples);
   if (!is_onnx(options.output))
     text += "a simulation: weights are stored as floats; `-o FILE.onnx` stores integers\n";
@@ -280,6 +318,7 @@ void quantize(QuantizeOptions options, std::ostream& out) {
   if (options.accuracy || !asked.data.labels.empty())
     summary.accuracies = measure_both(asked, *model, data, given.warnings);
   summary.warnings = given.warnings;
+  malloc_trim(0);  // what calibration needed; the export holds every weight twice
   if (is_onnx(options.output)) {
     using Form = exports::QuantizedOnnxOptions::Form;
     exports::export_onnx(

@@ -8,6 +8,9 @@ namespace {
 
 bool are_channels(int64_t size) { return size == 1 || size == 3 || size == 4; }
 
+/// Of an image, not of a vector that has axes of size 1 behind it.
+bool is_side(int64_t size) { return size < 0 || size > 4; }
+
 }  // namespace
 
 std::string ImageInput::to_text() const {
@@ -26,7 +29,8 @@ std::optional<ImageInput> image_input(const InputSpec& input) {
   const bool numbers = at::isFloatingType(input.info->dtype) || input.info->dtype == at::kByte;
   if (shape.size() != 4 || !numbers) return std::nullopt;
   const bool bytes = input.info->dtype == at::kByte;
-  if (!are_channels(shape[1]) && are_channels(shape[3]))
+  const bool sides = is_side(shape[1]) && is_side(shape[2]);
+  if (sides && !are_channels(shape[1]) && are_channels(shape[3]))
     return ImageInput{shape[3], shape[1], shape[2], io::Preprocess::Layout::Hwc, bytes};
   if (!are_channels(shape[1]) && shape[1] >= 0) return std::nullopt;
   return ImageInput{shape[1], shape[2], shape[3], io::Preprocess::Layout::Chw, bytes};

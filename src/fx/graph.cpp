@@ -185,6 +185,7 @@ std::unique_ptr<Graph> Graph::clone() const {
                                          node.name_, node.target_);
     it->self_ = it;
     it->scope_ = node.scope_;
+    it->source_name_ = node.source_name_;
     it->tensor_info_ = node.tensor_info_;
     copies.emplace(&node, &*it);
     auto [args, kwargs] = node.map_arguments(translate);
@@ -213,6 +214,7 @@ Value Graph::merge(const Graph& other, std::span<const Value> inputs) {
     Node& copy =
         create_node(node.op_, node.target_, std::move(args), std::move(kwargs), node.name_);
     copy.scope_ = node.scope_;
+    copy.source_name_ = node.source_name_;
     copy.tensor_info_ = node.tensor_info_;
     values.emplace(&node, copy);
   }

@@ -39,6 +39,11 @@ const std::string& Node::module_path() const {
   return op_ == Opcode::CallModule ? target_ : scope_;
 }
 
+void Node::inherit_origin(const Node& replaced) {
+  if (module_path().empty()) scope_ = replaced.module_path();
+  if (source_name_.empty()) source_name_ = replaced.source_name_;
+}
+
 void Node::link_inputs() {
   const auto link = [this](Node& producer) {
     // Only this node was appended to any users_ since unlink_inputs(), so a repeated use shows at

@@ -132,6 +132,7 @@ nlohmann::ordered_json node_json(const Node& node, const GraphModule& module) {
                                  {"target", node.target()},
                                  {"kind", kind_of(node, module)},
                                  {"module_path", node.module_path()}};
+  if (!node.source_name().empty()) json["source_name"] = node.source_name();
   json["args"] = nlohmann::json::array();
   for (const Argument& arg : node.args()) json["args"].push_back(to_string(arg));
   json["kwargs"] = nlohmann::ordered_json::object();

@@ -182,7 +182,7 @@ bool Rewriter::replace(const Replacements& replacements, std::vector<Node*> beca
   }
   for (const Node* node : because_of) change.before.push_back(node->name());
   for (Node* node : created) {
-    if (node->module_path().empty()) node->set_module_path(replacements[0].first->module_path());
+    node->inherit_origin(*replacements[0].first);
     change.after.push_back(node->name());
   }
   for (const auto& [node, value] : replacements) {

@@ -6,6 +6,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <set>
@@ -108,16 +110,29 @@ class Profiler {
 
 }  // namespace
 
+double energy(const at::Tensor& tensor) {
+  constexpr int64_t kAtOnce = 1 << 18;  // doubles of a whole tensor would take twice its memory
+  const at::Tensor flat = tensor.detach().reshape({-1});
+  double sum = 0;
+  for (int64_t start = 0; start < flat.numel(); start += kAtOnce) {
+    const at::Tensor part = flat.narrow(0, start, std::min(kAtOnce, flat.numel() - start));
+    sum += part.to(at::kDouble).square().sum().item<double>();
+  }
+  return sum;
+}
+
+double decibels(double signal, double noise) {
+  if (noise == 0) return std::numeric_limits<double>::infinity();
+  return 10 * std::log10(signal / noise);
+}
+
 double mean_squared_error(const at::Tensor& quantized, const at::Tensor& expected) {
   if (expected.numel() == 0) return 0;
-  return (exact(quantized) - exact(expected)).square().mean().item<double>();
+  return energy(quantized - expected) / static_cast<double>(expected.numel());
 }
 
 double signal_to_noise(const at::Tensor& quantized, const at::Tensor& expected) {
-  const double noise = (exact(quantized) - exact(expected)).square().sum().item<double>();
-  const double signal = exact(expected).square().sum().item<double>();
-  if (noise == 0) return std::numeric_limits<double>::infinity();
-  return 10 * std::log10(signal / noise);
+  return decibels(energy(expected), energy(quantized - expected));
 }
 
 double cosine(const at::Tensor& quantized, const at::Tensor& expected) {

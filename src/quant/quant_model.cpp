@@ -19,6 +19,7 @@
 #include "sparsebit/fx/tracer.h"
 #include "sparsebit/passes/runner.h"
 #include "sparsebit/quant/kernels/onnxruntime_kernels.h"
+#include "sparsebit/quant/widen_floats.h"
 
 #include <ATen/ATen.h>
 
@@ -112,6 +113,7 @@ QuantModel::QuantModel(fx::Module& model, const QConfig& config,
   {
     const InputsAsTold sizes_stay_open(*module_);
     if (!example.empty()) fx::record_shapes(*module_, example);
+    if (widen_floats(*module_) && !example.empty()) fx::record_shapes(*module_, example);
     passes::run_selected(*module_, config_.schedule.passes_before);
     if (split_attention(*module_) && !example.empty()) fx::record_shapes(*module_, example);
     passes::run_passes(*module_, schedule_of(config_));
@@ -328,6 +330,11 @@ std::vector<Decision> QuantModel::batchnorm_tuning(const std::function<void()>& 
   std::erase_if(floats_, [&](const Decision& d) { return !module_->graph().find(d.node); });
   set_quant({});
   return left;
+}
+
+bool QuantModel::is_float() const {
+  return std::all_of(points_.begin(), points_.end(),
+                     [](const QuantPoint& point) { return point.quantizer->is_off_for_good(); });
 }
 
 QuantOpr QuantModel::layer(const std::string& name) const {

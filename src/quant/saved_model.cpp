@@ -171,6 +171,7 @@ class SavedModelWriter {
     Json list = Json::array();
     for (const fx::Node& node : module_.graph().nodes()) {
       Json entry = {{"name", node.name()}, {"path", node.module_path()}};
+      if (!node.source_name().empty()) entry["source_name"] = node.source_name();
       if (const auto& info = node.tensor_info()) {
         entry["shape"] = info->shape;
         entry["dtype"] = fx::dtype_name(info->dtype);
@@ -395,6 +396,7 @@ class SavedModelReader {
       const auto it = by_name.find(entry.at("name").get<std::string>());
       if (it == by_name.end()) continue;  // the text calls the output otherwise
       it->second->set_module_path(entry.at("path"));
+      it->second->set_source_name(entry.value("source_name", ""));
       if (!entry.contains("shape")) continue;
       const std::string dtype = "torch." + entry.at("dtype").get<std::string>();
       it->second->set_tensor_info(

@@ -4,6 +4,7 @@
 #include "sparsebit/fx/resolve.h"
 #include "sparsebit/quant/regions/integer_regions.h"
 #include "sparsebit/quant/regions/node_parts.h"
+#include "sparsebit/report/node_names.h"
 
 #include <ATen/ATen.h>
 
@@ -16,16 +17,20 @@ using fx::Node;
 Coverage coverage_of(const quant::QuantModel& model) {
   const fx::GraphModule& module = model.module();
   const quant::IntegerRegions regions(module, model.platform());
+  const NodeNames names(module.graph());
   Coverage coverage;
   for (const Node& node : module.graph().nodes()) {
     if (regions.quantizer_at(node)) continue;
     const std::optional<fx::OperatorCall> call = fx::resolve(node, module);
     if (!call || regions.computes_nothing(node, *call)) continue;
+    std::optional<quant::Decision> why_float = regions.why_float(node, *call);
+    if (why_float) why_float = names.shown(std::move(*why_float));
     coverage.nodes.push_back(
         {.node = node.name(),
+         .shown = node.shown_name(),
          .op = call->op->name,
          .macs = fx::multiply_accumulates(node, *call, quant::weight_shape(*call, module)),
-         .why_float = regions.why_float(node, *call)});
+         .why_float = std::move(why_float)});
   }
   return coverage;
 }

@@ -1,6 +1,7 @@
 #include "sparsebit/report/decisions.h"
 
 #include "sparsebit/fx/resolve.h"
+#include "sparsebit/report/node_names.h"
 #include "sparsebit/report/sentences.h"
 
 #include <ATen/ATen.h>
@@ -56,18 +57,20 @@ std::vector<NodeDecision> decisions_of(const quant::QuantModel& model) {
   }
   std::unordered_map<std::string, quant::Decision> reasons;
   for (const quant::Decision& decision : model.floats()) reasons.emplace(decision.node, decision);
+  const NodeNames names(model.module().graph());
   std::vector<NodeDecision> decisions;
   for (const Node& node : model.module().graph().nodes()) {
     if (!computes(node, by_node)) continue;
     const fx::Spelling* spelling = fx::find_spelling(node, model.module());
-    NodeDecision decision{.node = node.name(), .op = spelling ? spelling->op->name : ""};
+    NodeDecision decision{
+        .node = node.name(), .shown = node.shown_name(), .op = spelling ? spelling->op->name : ""};
     const auto reason = reasons.find(node.name());
     for (const QuantPoint* point : by_reader[node.name()])
       decision.integers.push_back(describe(*point, part_of(*point)));
     if (reason != reasons.end()) {
-      decision.why_float = reason->second;
+      decision.why_float = names.shown(reason->second);
     } else if (const auto off = switched_off.find(node.name()); off != switched_off.end()) {
-      decision.why_float = off->second;
+      decision.why_float = names.shown(off->second);
     } else {
       for (const QuantPoint* point : by_value[node.name()])
         decision.integers.push_back(describe(*point, "output"));
@@ -83,7 +86,7 @@ std::string to_text(const std::vector<NodeDecision>& decisions,
                     const platforms::Platform& platform) {
   size_t of_node = 4, of_op = 8;
   for (const NodeDecision& decision : decisions) {
-    of_node = std::max(of_node, decision.node.size());
+    of_node = std::max(of_node, decision.shown.size());
     of_op = std::max(of_op, decision.op.size());
   }
   std::string text = fmt::format("{:<{}}  {:<{}}  decision\n", "node", of_node, "operator", of_op);
@@ -92,7 +95,7 @@ std::string to_text(const std::vector<NodeDecision>& decisions,
         decision.why_float ? "float: " + sentence(*decision.why_float, platform) : "";
     for (const IntegerTensor& tensor : decision.integers)
       what += fmt::format("{}{} {}", what.empty() ? "" : "; ", tensor.part, tensor.kind);
-    text += fmt::format("{:<{}}  {:<{}}  {}\n", decision.node, of_node, decision.op, of_op, what);
+    text += fmt::format("{:<{}}  {:<{}}  {}\n", decision.shown, of_node, decision.op, of_op, what);
   }
   return text;
 }
@@ -102,6 +105,7 @@ std::string to_json(const std::vector<NodeDecision>& decisions,
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const NodeDecision& decision : decisions) {
     nlohmann::ordered_json entry = {{"node", decision.node}, {"operator", decision.op}};
+    if (decision.shown != decision.node) entry["source_name"] = decision.shown;
     entry["decision"] = decision.is_quantized() ? "quantized" : "float";
     if (decision.why_float) {
       entry["kind"] = to_string(decision.why_float->kind);

@@ -99,15 +99,21 @@ TEST_F(DeployCommand, CustomChanges) {
   EXPECT_THAT(result.out, testing::Not(HasSubstr("100.0 % of MACs")));
 }
 
-/// Constants of a quantized file are called like quantizers.
-TEST_F(DeployCommand, AQuantizedFileAsInput) {
+TEST_F(DeployCommand, AQuantizedFileIsRefusedOrMadeFloatFirst) {
   ASSERT_EQ(
       run({"quantize", "zoo:resnet20", "--data", path("x.npy"), "-o", path("q.onnx"), "-q"}).code,
       0);
-  const Result result = run(
-      {"deploy", path("q.onnx"), "--platform", "snpe", "--data", path("x.npy"), "-o", path("out")});
+  const std::vector<std::string> args = {"deploy", path("q.onnx"), "--platform", "snpe",
+                                         "--data", path("x.npy"),  "-o",         path("out")};
+  const Result refused = run(args);
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("it is quantized already (31 QuantizeLinear nodes); quantize "
+                                     "the float model it was made from, or"));
+  std::vector<std::string> again = args;
+  again.push_back("--requantize");
+  const Result result = run(again);
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("it is quantized already"));
+  EXPECT_EQ(result.err, "");
 }
 
 TEST_F(DeployCommand, NothingThatIsThereIsOverwritten) {

@@ -74,8 +74,9 @@ void check(QuantModel& model, const at::Tensor& samples) {
   for (const int bits : {4, 8}) {
     for (const char* type : {"minmax", "kl_histogram"})
       EXPECT_EQ(worst(model, values, type, bits), 0) << type << " " << bits;
-    for (const char* type : {"percentile", "mse"})
-      EXPECT_LE(worst(model, values, type, bits), 0.01) << type << " " << bits;
+    EXPECT_LE(worst(model, values, "percentile", bits), 0.01) << bits;
+    // Candidates are 1 % of the largest range apart, and neighbours may be as good.
+    EXPECT_LE(worst(model, values, "mse", bits), 0.0125) << bits;
   }
 }
 

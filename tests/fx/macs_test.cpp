@@ -3,6 +3,7 @@
 #include "sparsebit/fx/graph_module.h"
 #include "sparsebit/fx/interpreter.h"
 #include "sparsebit/fx/parser.h"
+#include "sparsebit/nn/layers.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -54,6 +55,16 @@ TEST(Macs, ProductsSumOverTheLastAxisOfTheFirstOperand) {
   EXPECT_EQ(macs_of("torch.matmul(%x, %w)", at::ones({7}), {7}), 7);
   EXPECT_EQ(macs_of("torch.dot(%x, %w)", at::ones({7}), {7}), 7);
   EXPECT_EQ(macs_of("torch.mv(%x, %w)", at::ones({3, 7}), {7}), 3 * 7);
+}
+
+/// Each step is multiplied with all matrices, those of each layer and direction.
+TEST(Macs, OfRecurrentLayers) {
+  GraphModule module(parse_graph("%x = input()\n%y = self.lstm(%x)\nreturn %y"), "Case");
+  module.set_module("lstm", nn::LSTM(5, 7, {{"num_layers", 2}, {"bidirectional", true}}));
+  record_shapes(module, {at::ones({11, 3, 5})});
+  const Node& node = *module.graph().find("y");
+  const int64_t of_direction = 4 * 7 * (5 + 7) + 4 * 7 * (2 * 7 + 7);
+  EXPECT_EQ(multiply_accumulates(node, *resolve(node, module), {}), 11 * 3 * 2 * of_direction);
 }
 
 TEST(Macs, OthersHaveNone) {

@@ -73,6 +73,7 @@ Quality quality_of(double snr, std::optional<double> same_top1, int64_t samples)
 /// What was found out about a quantized file.
 struct Certificate {
   int64_t samples = 0;
+  bool is_quantized = true;  ///< or the simulation has nothing to quantize, and the file is float
   std::string expected;  ///< what the others are compared with: "simulation" or "file, read again"
   std::vector<Comparison> comparisons = {};
   std::optional<Quality> quality = {};  ///< if there is a float model
@@ -117,7 +118,8 @@ using NextBatch = std::function<std::vector<at::Tensor>(int64_t fixed)>;
 
 /// Computes the samples with the simulation, with the file read again and with ONNX Runtime, with
 /// and without optimizations, and compares. Without ONNX Runtime the rest is compared, and the
-/// verdict is incomplete. Throws InvalidModel when the file has nothing quantized, and
+/// verdict is incomplete. Throws InvalidModel when the file has nothing quantized although the
+/// simulation, if there is one, has, and
 /// InvalidArgument when quantization of the simulation is off or there is nothing to compare with.
 Certificate certify(const CertifyOptions& options, const NextBatch& next);
 

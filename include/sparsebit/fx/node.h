@@ -70,6 +70,15 @@ class Node {
   const std::string& module_path() const;
   void set_module_path(std::string path) { scope_ = std::move(path); }
 
+  /// Name of the node in the model's file that this one was read from, as viewers of the file show
+  /// it; empty when there is none. Config patterns match this, too.
+  const std::string& source_name() const { return source_name_; }
+  void set_source_name(std::string name) { source_name_ = std::move(name); }
+  /// source_name(), or name() when there is none: what reports show.
+  const std::string& shown_name() const { return source_name_.empty() ? name_ : source_name_; }
+  /// Takes the module path and source name of a node that this one replaces, where it has none.
+  void inherit_origin(const Node& replaced);
+
   /// Set when this node gives a tensor and its shape is known.
   const std::optional<TensorInfo>& tensor_info() const { return tensor_info_; }
   void set_tensor_info(std::optional<TensorInfo> info) { tensor_info_ = std::move(info); }
@@ -107,6 +116,7 @@ class Node {
   std::string name_;
   std::string target_;
   std::string scope_;
+  std::string source_name_;
   std::vector<Argument> args_;
   Kwargs kwargs_;
   std::optional<TensorInfo> tensor_info_;

@@ -19,6 +19,11 @@ enum class ErrorScope {
 /// How far a quantized result is from the float one.
 using ErrorMeasure = std::function<double(const at::Tensor& quantized, const at::Tensor& expected)>;
 
+/// The sum of squares, in double precision.
+double energy(const at::Tensor& tensor);
+/// 10 * log10(signal / noise). Infinite when there is no noise.
+double decibels(double signal, double noise);
+
 double mean_squared_error(const at::Tensor& quantized, const at::Tensor& expected);
 /// 10 * log10(signal / noise), in decibels: larger is better. Infinite when there is no noise.
 double signal_to_noise(const at::Tensor& quantized, const at::Tensor& expected);

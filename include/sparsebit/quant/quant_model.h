@@ -85,6 +85,8 @@ class QuantModel {
 
   /// Features in graph order, then weights.
   const std::vector<QuantPoint>& points() const { return points_; }
+  /// Whether the platform has integers for nothing in the model, so that it stays a float model.
+  bool is_float() const;
   /// The quantizer of this node name. Throws InvalidArgument with near names.
   Quantizer& quantizer(const std::string& point) const;
   /// The operator at this node name or dotted path. Throws InvalidArgument with near names when it

@@ -11,9 +11,11 @@ namespace sparsebit::report {
 /// What the target will do with one node of a graph.
 struct NodeCoverage {
   std::string node;
-  std::string op;    ///< canonical name of the operator
-  int64_t macs = 0;  ///< of the example that shapes were recorded with; 0 for cheap nodes
-  std::optional<quant::Decision> why_float = {};  ///< nothing: it computes with integers
+  std::string shown;  ///< its name in the model's file, or `node`
+  std::string op;     ///< canonical name of the operator
+  int64_t macs = 0;   ///< of the example that shapes were recorded with; 0 for cheap nodes
+  /// With the nodes' names as they are shown; nothing: it computes with integers.
+  std::optional<quant::Decision> why_float = {};
 };
 
 /// How much of a quantized model the platform computes with integers.

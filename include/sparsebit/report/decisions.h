@@ -20,9 +20,11 @@ struct IntegerTensor {
 /// What was decided about one node of a graph.
 struct NodeDecision {
   std::string node;
-  std::string op;  ///< canonical name of the operator, or "" when it is unknown
-  std::vector<IntegerTensor> integers = {};       ///< that it reads or gives
-  std::optional<quant::Decision> why_float = {};  ///< of the node, or of a part of it
+  std::string shown;  ///< its name in the model's file, or `node`
+  std::string op;     ///< canonical name of the operator, or "" when it is unknown
+  std::vector<IntegerTensor> integers = {};  ///< that it reads or gives
+  /// Of the node, or of a part of it; with the nodes' names as they are shown.
+  std::optional<quant::Decision> why_float = {};
 
   bool is_quantized() const { return !why_float; }
 };

@@ -174,12 +174,15 @@ std::string to_text(const Certificate& certificate) {
   text += fmt::format("  {:<{}}  {:>9}  {:>9}  {:>9}  {:>11}\n", "", width, "of 99.9 %", "largest",
                       "relative", "same answer");
   for (const Comparison& comparison : certificate.comparisons) text += line_of(comparison, width);
+  if (!certificate.is_quantized)
+    text += "  note: nothing in it is quantized: it computes with floats, as the model does\n";
   return text + rounding_line(certificate) + quality_line(certificate) + speed_lines(certificate);
 }
 
 std::string to_json(const Certificate& certificate) {
   ordered_json json = {{"verdict", to_string(certificate.verdict())},
                        {"passed", certificate.passed()},
+                       {"quantized", certificate.is_quantized},
                        {"samples", certificate.samples},
                        {"expected", certificate.expected}};
   for (const Comparison& comparison : certificate.comparisons)

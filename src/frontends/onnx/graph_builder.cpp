@@ -136,6 +136,7 @@ bool GraphBuilder::is_read_once(const std::string& name) const {
 
 void GraphBuilder::enter(const onnx::NodeProto& node) {
   const int number = unnamed_[node.op_type()]++;
+  source_name_ = without_control_characters(node.name());
   scope_ = path_from_node_name(node.name());
   node_path_ = scope_.empty() ? as_path(node.op_type() + "_" + std::to_string(number)) : scope_;
 }
@@ -147,6 +148,7 @@ Node& GraphBuilder::call(Opcode op, std::string_view target, std::vector<Value> 
   Node& node =
       module_->graph().create_node(op, std::string(target), std::move(args), std::move(kwargs));
   if (op != Opcode::CallModule) node.set_module_path(scope_);
+  node.set_source_name(source_name_);
   return node;
 }
 

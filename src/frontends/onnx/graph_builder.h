@@ -109,8 +109,9 @@ class GraphBuilder {
   std::unordered_set<std::string> packed_;
 
   int64_t budget_ = 0;
-  std::string scope_;      // module path of the node being converted
-  std::string node_path_;  // what a layer made of it is called when its weights have no names
+  std::string source_name_;  // of the node being converted
+  std::string scope_;        // module path of the node being converted
+  std::string node_path_;    // what a layer made of it is called when its weights have no names
   std::unordered_map<std::string, int> unnamed_;                          // by operator type
   std::unordered_map<std::string, int> numbered_paths_;                   // the last number given
   std::unordered_map<const c10::TensorImpl*, std::string> weight_names_;  // of initializers

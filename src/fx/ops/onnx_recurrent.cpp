@@ -249,6 +249,7 @@ void add_onnx_recurrent_operators(OperatorTable& table) {
                        "direction='forward', hidden_size=None, layout=0",
              .forms = {"onnx.RNN"},
              .growth = Growth::Product,
+             .recurrent_weights = {"W", "R"},
              .kernel = [](const Args& a) {
                return run(a, {1, {"Tanh"}, rnn_step});
              }});
@@ -258,6 +259,7 @@ void add_onnx_recurrent_operators(OperatorTable& table) {
                        "direction='forward', hidden_size=None, layout=0, linear_before_reset=0",
              .forms = {"onnx.GRU"},
              .growth = Growth::Product,
+             .recurrent_weights = {"W", "R"},
              .kernel = [](const Args& a) {
                return run(a, {3, {"Sigmoid", "Tanh"}, gru_step});
              }});
@@ -268,6 +270,7 @@ void add_onnx_recurrent_operators(OperatorTable& table) {
                  "direction='forward', hidden_size=None, input_forget=0, layout=0",
              .forms = {"onnx.LSTM"},
              .growth = Growth::Product,
+             .recurrent_weights = {"W", "R"},
              .kernel = [](const Args& a) {
                return run(a, {4, {"Sigmoid", "Tanh", "Tanh"}, lstm_step, /*has_cell=*/true});
              }});

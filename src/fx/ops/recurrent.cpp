@@ -246,6 +246,7 @@ void add_layers(OperatorTable& table) {
              .modules = {layers_module<4>("torch.nn.LSTM", extended(kLayersModule, "proj_size=0"))},
              .random = true,
              .growth = Growth::Product,
+             .recurrent_weights = {"flat_weights"},
              .kernel = lstm});
   table.add({.name = "gru",
              .schema = kLayers,
@@ -253,6 +254,7 @@ void add_layers(OperatorTable& table) {
              .modules = {layers_module<3>("torch.nn.GRU", kLayersModule)},
              .random = true,
              .growth = Growth::Product,
+             .recurrent_weights = {"flat_weights"},
              .kernel = [](const Args& a) {
                return single_state(a, [](const auto&... x) { return at::gru(x...); });
              }});
@@ -264,6 +266,7 @@ void add_layers(OperatorTable& table) {
                                           extended(kLayersModule, "*, nonlinearity='tanh'"))},
              .random = true,
              .growth = Growth::Product,
+             .recurrent_weights = {"flat_weights"},
              .kernel = [](const Args& a) {
                return single_state(a, [relu = uses_relu(a)](const auto&... x) {
                  return relu ? at::rnn_relu(x...) : at::rnn_tanh(x...);
@@ -277,12 +280,14 @@ void add_cells(OperatorTable& table) {
              .forms = {"torch.lstm_cell"},
              .modules = {cell_module<4>("torch.nn.LSTMCell", "input_size, hidden_size, bias=True")},
              .growth = Growth::Product,
+             .recurrent_weights = {"weight_ih", "weight_hh"},
              .kernel = lstm_cell});
   table.add({.name = "gru_cell",
              .schema = kCell,
              .forms = {"torch.gru_cell"},
              .modules = {cell_module<3>("torch.nn.GRUCell", "input_size, hidden_size, bias=True")},
              .growth = Growth::Product,
+             .recurrent_weights = {"weight_ih", "weight_hh"},
              .kernel = gru_cell});
   table.add({.name = "rnn_cell",
              .schema = extended(kCell, "nonlinearity='tanh'"),
@@ -292,6 +297,7 @@ void add_cells(OperatorTable& table) {
                                         "input_size, hidden_size, bias=True, "
                                         "nonlinearity='tanh'")},
              .growth = Growth::Product,
+             .recurrent_weights = {"weight_ih", "weight_hh"},
              .kernel = rnn_cell});
 }
 

@@ -170,7 +170,8 @@ TensorConfig QConfig::of_layer(Target target, const LayerNames& layer,
     const auto rule =
         std::find_if(element.begin(), element.end(), [&](const SpecificRule& candidate) {
           return glob_match(layer.name, candidate.pattern) ||
-                 glob_match(layer.path, candidate.pattern);
+                 glob_match(layer.path, candidate.pattern) ||
+                 glob_match(layer.source_name, candidate.pattern);
         });
     if (rule == element.end()) continue;
     for (const auto& [key, value] : rule->settings) set_tensor_key(config, target, key, value);

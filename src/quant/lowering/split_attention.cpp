@@ -60,7 +60,7 @@ class Steps {
 
  private:
   Value placed(Node& node) {
-    node.set_module_path(whole_.module_path());
+    node.inherit_origin(whole_);
     return node;
   }
 

@@ -16,7 +16,10 @@ void split(fx::GraphModule& module, Node& silu, Node& x) {
   const fx::Graph::InsertPoint here = graph.inserting_before(silu);
   Node& sigmoid = graph.call_function("torch.sigmoid", {x});
   Node& product = graph.call_function("torch.mul", {x, sigmoid});
-  for (Node* made : {&sigmoid, &product}) made->set_tensor_info(silu.tensor_info());
+  for (Node* made : {&sigmoid, &product}) {
+    made->set_tensor_info(silu.tensor_info());
+    made->inherit_origin(silu);
+  }
   silu.replace_all_uses_with(product);
   graph.erase(silu);
   sigmoid.rename(name + "_sigmoid");

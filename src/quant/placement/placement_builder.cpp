@@ -61,9 +61,10 @@ bool is_inside(const Node& node, const std::string& pattern) {
   }
 }
 
-/// By its module's path, that of one around it, or its own name.
+/// By its module's path, that of one around it, its own name, or that in the model's file.
 bool is_layer(const Node& node, const std::string& pattern) {
-  return is_inside(node, pattern) || glob_match(node.name(), pattern);
+  return is_inside(node, pattern) || glob_match(node.name(), pattern) ||
+         glob_match(node.source_name(), pattern);
 }
 
 /// The type of the module that a node calls, or the function.
@@ -107,7 +108,8 @@ bool PlacementBuilder::is_added_unknown(const Node& node) const {
 }
 
 TensorConfig PlacementBuilder::config_of(Target target, const Node& node) {
-  return config_.of_layer(target, {.path = node.module_path(), .name = node.name()}, &used_);
+  const LayerNames names{node.module_path(), node.name(), node.source_name()};
+  return config_.of_layer(target, names, &used_);
 }
 
 void PlacementBuilder::decide_float(const Node& node, DecisionKind kind, std::string other) {

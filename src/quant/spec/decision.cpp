@@ -61,6 +61,26 @@ constexpr std::pair<DecisionKind, std::string_view> kNames[] = {
 
 }  // namespace
 
+bool other_is_node(DecisionKind kind) {
+  switch (kind) {
+    case DecisionKind::BehindUnknown:
+    case DecisionKind::AfterLookup:
+    case DecisionKind::FusedWith:
+    case DecisionKind::InputIsFloat:
+    case DecisionKind::InputUsedElsewhere:
+    case DecisionKind::LayerIsFloat:
+    case DecisionKind::InputNotQuantized:
+    case DecisionKind::InputBits:
+    case DecisionKind::InputPerChannel:
+    case DecisionKind::ResultNotQuantized:
+    case DecisionKind::ScalesDiffer:
+    case DecisionKind::NormLayerRead:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::string_view to_string(DecisionKind kind) {
   for (const auto& [known, name] : kNames) {
     if (known == kind) return name;

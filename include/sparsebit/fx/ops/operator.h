@@ -108,6 +108,9 @@ struct Operator {
   Growth growth = Growth::None;
   std::optional<WeightFacts> weight = {};  ///< of layers
   bool multiplies_operands = false;        ///< sums of products of its first two arguments: matmul
+  /// Of a recurrent network: arguments that hold the matrices each step of the sequence is
+  /// multiplied with.
+  std::vector<std::string> recurrent_weights = {};
   /// Of an operator that only ONNX has: the torch operator that does the same to its first argument
   /// (onnx.MaxPool: "max_pool2d"), so that what is known of the one holds for the other.
   std::string like = {};

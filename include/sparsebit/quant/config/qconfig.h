@@ -17,6 +17,7 @@ namespace sparsebit::quant {
 struct LayerNames {
   std::string path;
   std::string name;
+  std::string source_name = {};  ///< in the model's file
 };
 
 /// One line of `SPECIFIC`: settings of the layers that a shell pattern matches.

@@ -73,6 +73,9 @@ struct Decision {
   bool operator==(const Decision&) const = default;
 };
 
+/// Whether `other` of such a decision is a node.
+bool other_is_node(DecisionKind kind);
+
 /// "unknown_operator": for files and tools.
 std::string_view to_string(DecisionKind kind);
 /// The opposite. Throws InvalidArgument.
