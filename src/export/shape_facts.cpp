@@ -210,7 +210,7 @@ std::vector<std::pair<Sizes, Sizes>> candidates(const std::vector<InputSpec>& in
 /// same with these.
 std::vector<Sizes> probe_sizes(const std::map<std::string, Role>& roles, const Sizes& given) {
   static const std::map<Role, std::array<int64_t, 3>> guesses = {
-      {Role::Batch, {1, 4, 3}}, {Role::Length, {3, 45, 131}}, {Role::Spatial, {97, 352, 160}}};
+      {Role::Batch, {1, 3, 2}}, {Role::Length, {3, 45, 131}}, {Role::Spatial, {97, 352, 160}}};
   std::vector<Sizes> result(3);
   for (const auto& [symbol, role] : roles) {
     const auto it = given.find(symbol);
