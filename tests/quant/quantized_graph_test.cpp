@@ -41,9 +41,9 @@ constexpr const char* kPairs = R"(
 TEST(QuantizedGraph, PairsAndIntegerOperatorsAreFound) {
   EXPECT_EQ(quantized_parts(*model_of(kPairs)).pairs, 1);
   EXPECT_TRUE(quantized_parts(*model_of("%x = input()\n%y = torch.relu(%x)\nreturn %y")).empty());
-  const QuantizedParts parts = quantized_parts(*model_of(
-      "%x = input()\n%a = com.microsoft.QLinearAdd(%x)\n%b = onnx.QLinearConv(%a)\n"
-      "%c = onnx.QLinearConv(%b)\n%d = onnx.MatMulInteger(%c)\nreturn %d"));
+  const QuantizedParts parts = quantized_parts(
+      *model_of("%x = input()\n%a = com.microsoft.QLinearAdd(%x)\n%b = onnx.QLinearConv(%a)\n"
+                "%c = onnx.QLinearConv(%b)\n%d = onnx.MatMulInteger(%c)\nreturn %d"));
   EXPECT_THAT(parts.operators, ElementsAre("QLinearAdd", "QLinearConv", "MatMulInteger"));
 }
 

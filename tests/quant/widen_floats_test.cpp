@@ -24,7 +24,8 @@ TEST_P(WidenFloats, InsideItIsFloat32AndOutsideAsBefore) {
       %a = self.fc(%x)
       %b = %a.to(torch.float32)
       %c = torch.softmax(%b, -1)
-      %d = %c.to(torch.)" + fx::dtype_name(GetParam()) + R"()
+      %d = %c.to(torch.)" + fx::dtype_name(GetParam()) +
+                                         R"()
       %e = torch.mul(%d, %n)
       return (%e, %c))"),
                          "Case");
@@ -37,9 +38,8 @@ TEST_P(WidenFloats, InsideItIsFloat32AndOutsideAsBefore) {
   EXPECT_TRUE(widen_floats(module));
   fx::record_shapes(module, {x, n});
   for (const fx::Node& node : module.graph().nodes()) {
-    const bool outside =
-        node.op() == fx::Opcode::Placeholder || node.op() == fx::Opcode::Output ||
-        node.users().front()->op() == fx::Opcode::Output;
+    const bool outside = node.op() == fx::Opcode::Placeholder || node.op() == fx::Opcode::Output ||
+                         node.users().front()->op() == fx::Opcode::Output;
     if (outside || !node.tensor_info() || !at::isFloatingType(node.tensor_info()->dtype)) continue;
     EXPECT_EQ(node.tensor_info()->dtype, at::kFloat) << node.name();
   }
