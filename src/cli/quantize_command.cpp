@@ -9,6 +9,7 @@
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/log.h"
+#include "sparsebit/export/measured_placement.h"
 #include "sparsebit/export/quantized_file.h"
 #include "sparsebit/export/quantized_onnx.h"
 #include "sparsebit/io/onnx_file.h"
@@ -45,6 +46,7 @@ struct QuantizeOptions {
   int64_t opset = 0;  ///< 0: what the integers need
   std::string format = "qdq";
   bool accuracy = false;
+  bool measure = false;  ///< what runs with integers is measured, not looked up
   bool certify = false;
   CertificationOptions certification = {.samples = 32};
 };
@@ -84,6 +86,10 @@ void check_options(const QuantizeOptions& options, const ChosenConfig& chosen) {
       "--extra-info goes neither with --certify nor with --format: ONNX Runtime refuses "
       "such files");
   const platforms::Platform& platform = *chosen.config.platform;
+  SPARSEBIT_CHECK(!options.measure || (onnx && platform.runs_in_onnxruntime), InvalidArgument,
+                  "--measure times ONNX files in ONNX Runtime: `-o FILE.onnx`, for a platform that "
+                  "runs there, which ",
+                  platform.name, platform.runs_in_onnxruntime ? " does" : " does not");
   SPARSEBIT_CHECK(!operators || platform.integer_operators, InvalidArgument,
                   "--format qoperator: ", platform.name,
                   " has no integer operators; onnxruntime does");
@@ -113,7 +119,41 @@ struct Summary {
   uintmax_t bytes_before = 0;                 ///< 0: the model was no file
   uintmax_t bytes = 0;
   std::optional<exports::Certificate> certificate = {};
+  std::optional<exports::MeasuredPlacement> measured = {};
 };
+
+/// Which placement is fastest here; the config takes it.
+std::optional<exports::MeasuredPlacement> measure_placement(const QuantizeOptions& options,
+                                                            ModelWithData& given) {
+  if (!options.measure) return std::nullopt;
+  const int64_t fixed = given.model.module->fixed_batch();
+  const auto example = values_of(given.data.batch(0, std::max<int64_t>(1, fixed)).inputs);
+  auto measured = exports::measure_placements(*given.model.module, given.config, example);
+  given.config.schedule.float_where_faster = measured.float_where_faster;
+  if (measured.chosen().milliseconds > measured.of_float().milliseconds) {
+    const std::string text =
+        fmt::format("integers are not faster on this machine: {:.2f} ms, and {:.2f} ms as floats",
+                    measured.chosen().milliseconds, measured.of_float().milliseconds);
+    log_warning("{}", text);
+    given.warnings.push_back(text);
+  }
+  return measured;
+}
+
+std::string as_text(const exports::MeasuredPlacement& measured) {
+  std::string text = "measured in ONNX Runtime:";
+  for (const exports::PlacementTime& way : measured.ways)
+    text += fmt::format("{} {} {:.2f} ms{}", &way == &measured.ways.front() ? "" : ",", way.name,
+                        way.milliseconds, &way == &measured.chosen() ? " (chosen)" : "");
+  return text + "\n";
+}
+
+nlohmann::ordered_json as_json(const exports::MeasuredPlacement& measured) {
+  nlohmann::ordered_json json = {{"chosen", measured.chosen().name}};
+  for (const exports::PlacementTime& way : measured.ways)
+    json["milliseconds"][way.name] = way.milliseconds;
+  return json;
+}
 
 /// The layers that lose most by themselves.
 std::vector<quant::LayerError> worst_layers(quant::QuantModel& model, const PreparedData& data) {
@@ -211,6 +251,7 @@ std::string as_json(const QuantizeOptions& options, const quant::QuantModel& mod
   json["unused_patterns"] = model.unused_patterns();
   json["warnings"] = summary.warnings;
   if (summary.accuracies) json["accuracy"] = as_json(*summary.accuracies);
+  if (summary.measured) json["measured"] = as_json(*summary.measured);
   if (summary.certificate)
     json["certificate"] = nlohmann::ordered_json::parse(to_json(*summary.certificate));
   return json.dump(2) + "\n";
@@ -243,6 +284,7 @@ std::string as_text(const QuantizeOptions& options, const quant::QuantModel& mod
   text += fmt::format("calibrated with {} {} for {}\n", summary.samples,
                       summary.is_random ? "random samples" : "samples", model.platform().name);
   if (summary.preprocess != "none") text += fmt::format("preprocessing: {}\n", summary.preprocess);
+  if (summary.measured) text += as_text(*summary.measured);
   for (const auto& [kind, count] : kinds_of(model))
     text += fmt::format("  {:>5}  {}\n", count, kind);
   for (const auto& [reason, count] : reasons_of(model))
@@ -281,8 +323,9 @@ int64_t opset_for(const quant::QuantModel& model) {
 }
 
 /// What the file was made of, without paths, which say nothing elsewhere.
-std::string origin_of(const CalibrationOptions& asked, const quant::QuantModel& model,
+std::string origin_of(const QuantizeOptions& options, const quant::QuantModel& model,
                       const PreparedData& data) {
+  const CalibrationOptions& asked = options.calibration;
   nlohmann::ordered_json json;
   json["config"] = chosen_config(asked).text;
   json["preprocess"] = data.preprocess().describe();
@@ -292,6 +335,7 @@ std::string origin_of(const CalibrationOptions& asked, const quant::QuantModel& 
   json["samples"] = data.size();
   if (!data.has_all()) json["seed"] = asked.common.seed;
   json["sequential"] = asked.sequential;
+  if (options.measure) json["float_where_faster"] = model.config().schedule.float_where_faster;
   return json.dump();
 }
 
@@ -306,13 +350,15 @@ void quantize(QuantizeOptions options, std::ostream& out) {
   SPARSEBIT_CHECK(
       !options.certify || unknown.empty(), Unsupported, asked.model,
       ": --certify has to run it, and these operators are not known: ", short_list(unknown));
+  auto measured = measure_placement(options, given);
   const auto model = calibrated_model(asked, given);
   model->set_quant({.weights = true, .features = true});
   Summary summary{.samples = data.size(),
                   .is_random = has_random_ranges(*model, data),
                   .preprocess = data.preprocess_text(),
                   .is_guessed = !data.prepared_feed().guessed_from.empty(),
-                  .coverage = report::coverage_of(*model)};
+                  .coverage = report::coverage_of(*model),
+                  .measured = std::move(measured)};
   if (options.strict) check_strictly(*model, summary.coverage);
   summary.worst = worst_layers(*model, data);
   if (options.accuracy || !asked.data.labels.empty())
@@ -327,9 +373,9 @@ void quantize(QuantizeOptions options, std::ostream& out) {
          .save = {.largest_file = options.external_data ? 0 : io::kLargestOnnxFile},
          .quantized = {.form = options.format == "qdq" ? Form::Pairs : Form::Operators,
                        .bits_attribute = options.extra_info},
-         .metadata = {{"sparsebit.origin", origin_of(asked, *model, data)}}});
+         .metadata = {{"sparsebit.origin", origin_of(options, *model, data)}}});
   } else {
-    exports::save_quantized(*model, options.output, origin_of(asked, *model, data));
+    exports::save_quantized(*model, options.output, origin_of(options, *model, data));
   }
   if (!options.decisions.empty()) write_decisions(options.decisions, *model);
   if (std::filesystem::is_regular_file(asked.model))
@@ -365,6 +411,10 @@ void add_quantize_command(CLI::App& app, std::ostream& out) {
   cmd->add_flag("--accuracy", options->accuracy,
                 "Measure float and quantized accuracy at the end, with up to 256 of the samples; "
                 "also measured when --labels is given");
+  cmd->add_flag(
+      "--measure", options->measure,
+      "Time the model in ONNX Runtime with integers everywhere and with float parts where "
+      "the platform's table says so, and write the faster one");
   cmd->add_flag("--extra-info", options->extra_info,
                 "Write `bits` as an attribute of each pair, which ONNX Runtime refuses to read");
   cmd->add_flag("--external-data", options->external_data, kExternalDataHelp);

@@ -20,9 +20,8 @@ constexpr std::string_view kQuantize = "onnx.QuantizeLinear", kDequantize = "onn
 
 /// Operators of ONNX and ONNX Runtime that read or give integers instead of floats.
 bool computes_with_integers(std::string_view type) {
-  constexpr std::array<std::string_view, 6> kOthers = {"QGemm",        "QAttention",
-                                                       "ConvInteger",  "MatMulInteger",
-                                                       "MatMulNBits",  "MatMulIntegerToFloat"};
+  constexpr std::array<std::string_view, 6> kOthers = {
+      "QGemm", "QAttention", "ConvInteger", "MatMulInteger", "MatMulNBits", "MatMulIntegerToFloat"};
   return type.starts_with("QLinear") || type.starts_with("DynamicQuantize") ||
          std::find(kOthers.begin(), kOthers.end(), type) != kOthers.end();
 }

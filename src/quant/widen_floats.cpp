@@ -34,7 +34,8 @@ Value widened(const Value& value) {
 }
 
 void widen_call(Node& node) {
-  if (node.op() == fx::Opcode::CallMethod && (node.target() == "half" || node.target() == "bfloat16"))
+  if (node.op() == fx::Opcode::CallMethod &&
+      (node.target() == "half" || node.target() == "bfloat16"))
     node.set_target("float");
   std::vector<Value> args;
   for (const Value& arg : node.args()) args.push_back(widened(arg));

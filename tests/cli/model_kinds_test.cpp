@@ -46,9 +46,9 @@ class ModelKinds : public testing::Test {
   }
 
   Result quantize(std::vector<std::string> more = {}) const {
-    std::vector<std::string> args = {"quantize",    path("model.onnx"), "--data", path("x.npy"),
-                                     "-o",          path("int8.onnx"),  "-q",     "--certify",
-                                     "--preprocess", "none"};
+    std::vector<std::string> args = {
+        "quantize", path("model.onnx"), "--data",       path("x.npy"), "-o", path("int8.onnx"),
+        "-q",       "--certify",        "--preprocess", "none"};
     args.insert(args.end(), more.begin(), more.end());
     return run(args);
   }
@@ -85,9 +85,10 @@ TEST_F(ModelKinds, LayersAreExcludedByTheirNameInTheFile) {
 }
 
 TEST_F(ModelKinds, RecurrentLayersCountAsFloat) {
-  save("%x = input()\n%r = self.lstm(%x)\n%h = operator.getitem(%r, 0)\n%y = self.fc(%h)\nreturn %y",
-       {{"lstm", nn::LSTM(8, 16, {{"batch_first", true}})}, {"fc", nn::Linear(16, 4)}},
-       noise({12, 5, 8}));
+  save(
+      "%x = input()\n%r = self.lstm(%x)\n%h = operator.getitem(%r, 0)\n%y = self.fc(%h)\nreturn %y",
+      {{"lstm", nn::LSTM(8, 16, {{"batch_first", true}})}, {"fc", nn::Linear(16, 4)}},
+      noise({12, 5, 8}));
   const Result result = quantize({"--json"});
   EXPECT_EQ(result.code, 0) << result.err;
   const auto json = nlohmann::json::parse(result.out);
@@ -141,6 +142,23 @@ TEST_F(ModelKinds, AQuantizedModelIsQuantizedAgainWhenAsked) {
                 ? 1e9
                 : json["certificate"]["quality"]["snr_db"].get<double>(),
             35);
+}
+
+TEST_F(ModelKinds, WhatIsFasterIsMeasured) {
+  const Result result =
+      run({"quantize", "zoo:mobilenet_v2", "--shape", "1x3x64x64", "--random-data", "--samples",
+           "2", "-o", path("m.onnx"), "--measure", "-q", "--json"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const auto json = nlohmann::json::parse(result.out)["measured"];
+  const auto& times = json["milliseconds"];
+  EXPECT_EQ(times.size(), 3u);
+  const std::string chosen = json["chosen"];
+  const double table = times["float where faster"], everywhere = times["integers everywhere"];
+  EXPECT_EQ(chosen, table <= everywhere ? "float where faster" : "integers everywhere");
+  EXPECT_THAT(run({"quantize", "zoo:resnet20", "--random-data", "--platform", "snpe", "-o",
+                   path("m.onnx"), "--measure"})
+                  .err,
+              HasSubstr("--measure times ONNX files in ONNX Runtime"));
 }
 
 }  // namespace

@@ -1,0 +1,90 @@
+#include "sparsebit/export/measured_placement.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/temp_file.h"
+#include "sparsebit/export/onnxruntime.h"
+#include "sparsebit/export/quantized_onnx.h"
+#include "sparsebit/quant/quant_model.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+namespace sparsebit::exports {
+namespace {
+
+/// Ranges of one sample: they do not change how long kernels take.
+void write_quantized(fx::Module& model, const quant::QConfig& config,
+                     const std::vector<fx::Value>& example, const std::filesystem::path& file) {
+  quant::QuantModel quantized(model, config, example);
+  quantized.prepare_calibration();
+  quantized.forward(example);
+  quantized.calc_qparams();
+  quantized.set_quant({.weights = true, .features = true});
+  export_onnx(quantized, file, {.opset = 17});
+}
+
+quant::QConfig config_of(const PlacementTime& way, quant::QConfig config) {
+  config.schedule.float_where_faster = way.float_where_faster;
+  if (way.name == "float") config.selection.excluded_layers = {"*"};
+  return config;
+}
+
+OnnxRuntime::Tensors by_name(const OrtSession& session, const std::vector<fx::Value>& example) {
+  OnnxRuntime::Tensors named;
+  for (size_t i = 0; i < std::min(session.inputs.size(), example.size()); ++i)
+    named[session.inputs[i]] = example[i].tensor();
+  return named;
+}
+
+/// The fastest run of each session, in turns until the time is over.
+std::vector<double> fastest(OnnxRuntime& runtime, const std::vector<OrtSession>& sessions,
+                            const std::vector<fx::Value>& example, double seconds) {
+  constexpr int kLeastRounds = 5, kMostRounds = 100, kAtOnce = 5;
+  std::vector<OnnxRuntime::Tensors> inputs;
+  for (const OrtSession& session : sessions) inputs.push_back(by_name(session, example));
+  std::vector<double> least(sessions.size(), std::numeric_limits<double>::infinity());
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  for (int rounds = 0; rounds < kLeastRounds || (rounds < kMostRounds && Clock::now() < end);
+       rounds += kAtOnce) {
+    const std::vector<RunTimes> times = runtime.time(sessions, inputs, kAtOnce);
+    for (size_t i = 0; i < times.size(); ++i)
+      least[i] = std::min(least[i], *std::min_element(times[i].wall.begin(), times[i].wall.end()));
+  }
+  return least;
+}
+
+}  // namespace
+
+const PlacementTime& MeasuredPlacement::chosen() const {
+  return *std::find_if(ways.begin(), ways.end(), [&](const PlacementTime& way) {
+    return way.float_where_faster == float_where_faster;
+  });
+}
+
+MeasuredPlacement measure_placements(fx::Module& model, const quant::QConfig& config,
+                                     const std::vector<fx::Value>& example, double seconds) {
+  SPARSEBIT_CHECK(config.platform->runs_in_onnxruntime && !config.platform->costs.kernels.empty(),
+                  Unsupported, "what runs with integers can be measured for platforms that run in ",
+                  "ONNX Runtime; ", config.platform->name, " does not");
+  OnnxRuntime runtime;
+  MeasuredPlacement measured{.ways = {{.name = "float where faster", .float_where_faster = true},
+                                      {.name = "integers everywhere"},
+                                      {.name = "float"}}};
+  std::vector<std::unique_ptr<TempFile>> files;
+  std::vector<OrtSession> sessions;
+  for (const PlacementTime& way : measured.ways) {
+    files.push_back(std::make_unique<TempFile>(".onnx"));
+    write_quantized(model, config_of(way, config), example, files.back()->path());
+    sessions.push_back(runtime.load(files.back()->path()));
+  }
+  const std::vector<double> times = fastest(runtime, sessions, example, seconds);
+  for (size_t i = 0; i < times.size(); ++i) measured.ways[i].milliseconds = times[i];
+  measured.float_where_faster = times[0] <= times[1];
+  return measured;
+}
+
+}  // namespace sparsebit::exports
