@@ -21,6 +21,16 @@ Value reshape(const Args& a) {
   return at::reshape(x, shape);
 }
 
+/// Two axes: those before `axis` as one, and the others as one.
+Value flatten(const Args& a) {
+  const Tensor x = a.tensor("input");
+  int64_t axis = a.integer("axis");
+  if (axis != x.dim()) axis = at::maybe_wrap_dim(axis, x.dim());
+  int64_t rows = 1;
+  for (int64_t i = 0; i < axis; ++i) rows *= x.size(i);
+  return at::reshape(x, {rows, rows == 0 ? 0 : x.numel() / rows});
+}
+
 /// Both sides may have axes of size 1 that follow the other.
 Value expand(const Args& a) {
   const Tensor x = a.tensor("input");
@@ -169,6 +179,12 @@ void add_sizes(OperatorTable& table) {
              .view = true,
              .like = "reshape",
              .kernel = reshape});
+  table.add({.name = "onnx.Flatten",
+             .schema = "input, axis=1",
+             .forms = {"onnx.Flatten"},
+             .view = true,
+             .like = "reshape",
+             .kernel = flatten});
   table.add({.name = "onnx.Expand",
              .schema = "input, shape",
              .forms = {"onnx.Expand"},

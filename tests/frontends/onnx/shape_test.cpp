@@ -114,6 +114,23 @@ TEST(OnnxShape, FlattenOfEveryAxis) {
   }
 }
 
+TEST(OnnxShape, FlattenOfAnUnknownRank) {
+  const Tensor x = at::randn({2, 3, 4, 5});
+  for (const int64_t axis : {2, -1, 4}) {
+    const auto module = ModelBuilder(13)
+                            .input("x", {2, 3, 4, 5})
+                            .input("shape", {-1}, at::kLong)
+                            .node("Reshape", {"x", "shape"}, {"a"})
+                            .node("Flatten", {"a"}, {"y"}, {{"axis", axis}})
+                            .output("y")
+                            .import();
+    EXPECT_THAT(calls(*module), testing::Contains("onnx.Flatten"));
+    const int64_t rows = axis == 2 ? 6 : axis == 4 ? 120 : 24;
+    const Tensor sizes = at::tensor({2, 3, 4, 5}, at::kLong);
+    EXPECT_TRUE(run(*module, {x, sizes})[0].equal(x.reshape({rows, 120 / rows})));
+  }
+}
+
 TEST(OnnxShape, ExpandOfAnUnknownSize) {
   const auto module = ModelBuilder(13)
                           .input("x", {-1, 3})

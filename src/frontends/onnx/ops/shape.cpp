@@ -40,7 +40,8 @@ void convert_reshape(Conversion& c) {
 void convert_flatten(Conversion& c) {
   int64_t axis = c.attributes().integer("axis", 1);
   const auto rank = c.rank(0);
-  if (!rank && axis != 1) c.refuse("the rank of its input is not known");
+  if (!rank && axis != 0 && axis != 1)
+    return c.give(c.node("onnx.Flatten", {c.tensor(0)}, {{"axis", axis}}));
   if (rank) axis = axis == *rank ? axis : wrap_axis(axis, *rank);
   const Value x = c.tensor(0);
   if (axis == 0) return c.give(c.function("torch.reshape", {x, Ints{1, -1}}));
