@@ -213,8 +213,10 @@ void read_costs(const Yaml& map, KernelCosts& costs) {
       continue;
     }
     KernelCost cost;
-    read_keys(value, {{"float", [&](const Yaml& v) { cost.as_float = read_time(v); }},
-                      {"integer", [&](const Yaml& v) { cost.as_integer = read_time(v); }}});
+    read_keys(value,
+              {{"float", [&](const Yaml& v) { cost.as_float = read_time(v); }},
+               {"integer", [&](const Yaml& v) { cost.as_integer = read_time(v); }},
+               {"before_quantize", [&](const Yaml& v) { cost.before_quantize = v.to_double(); }}});
     for (const std::string& name : split_names(list)) costs.kernels[name] = cost;
   }
 }

@@ -9,6 +9,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace sparsebit::report {
 
@@ -18,13 +19,20 @@ Coverage coverage_of(const quant::QuantModel& model) {
   const fx::GraphModule& module = model.module();
   const quant::IntegerRegions regions(module, model.platform());
   const NodeNames names(module.graph());
+  // What was decided is the cause; that its input is float is often only a consequence.
+  std::unordered_map<std::string, const quant::Decision*> decisions;
+  for (const quant::Decision& decision : model.floats())
+    decisions.emplace(decision.node, &decision);
   Coverage coverage;
   for (const Node& node : module.graph().nodes()) {
     if (regions.quantizer_at(node)) continue;
     const std::optional<fx::OperatorCall> call = fx::resolve(node, module);
     if (!call || regions.computes_nothing(node, *call)) continue;
     std::optional<quant::Decision> why_float = regions.why_float(node, *call);
-    if (why_float) why_float = names.shown(std::move(*why_float));
+    if (why_float) {
+      const auto decided = decisions.find(node.name());
+      why_float = names.shown(decided == decisions.end() ? *why_float : *decided->second);
+    }
     coverage.nodes.push_back(
         {.node = node.name(),
          .shown = node.shown_name(),

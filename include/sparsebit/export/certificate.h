@@ -76,7 +76,10 @@ struct Certificate {
   bool is_quantized = true;  ///< or the simulation has nothing to quantize, and the file is float
   std::string expected;  ///< what the others are compared with: "simulation" or "file, read again"
   std::vector<Comparison> comparisons = {};
-  std::optional<Quality> quality = {};  ///< if there is a float model
+  /// If there is a float model. Not for detectors that select boxes by non-maximum suppression:
+  /// a list in another order is not a worse one. They are measured by mAP.
+  std::optional<Quality> quality = {};
+  bool selects_boxes = false;  ///< there is such a selection in the file
   std::optional<MeasuredSpeed> speed = {};
   /// By how many steps outputs move when floats that libraries round differently change in their
   /// last bit; measured where a comparison exceeds one step.

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "sparsebit/quant/config/qconfig.h"
 #include "sparsebit/fx/module.h"
+#include "sparsebit/quant/config/qconfig.h"
 
 #include <string>
 #include <vector>

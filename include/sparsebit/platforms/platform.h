@@ -133,6 +133,9 @@ struct KernelTime {
 /// A kernel of the target in both arithmetics, as measured.
 struct KernelCost {
   KernelTime as_float = {}, as_integer = {};
+  /// Nanoseconds per element more when it is float and its result is quantized: the target then
+  /// quantizes first, and has no fast kernel for that.
+  double before_quantize = 0;
 
   bool operator==(const KernelCost&) const = default;
 };

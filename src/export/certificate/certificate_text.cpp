@@ -88,13 +88,17 @@ std::string numbers_of(const Quality& quality) {
 }
 
 std::string quality_line(const Certificate& certificate) {
+  if (certificate.selects_boxes)
+    return "  quality: not judged, because the model selects boxes by NMS; `sparsebit eval` "
+           "measures "
+           "its mAP\n";
   if (!certificate.quality) return "";
   const Quality& quality = *certificate.quality;
   std::string text = fmt::format("  quality as it will run: {} ({})\n", to_string(quality.level),
                                  numbers_of(quality));
   if (quality.level != QualityLevel::Good)
     text +=
-        "  note: 8 bits are too few somewhere, or the samples are not what the model is for; "
+        "  note: there are too few bits somewhere, or the samples are not what the model is for; "
         "`sparsebit analyze` shows the layers\n";
   return text;
 }
@@ -112,7 +116,9 @@ std::string speed_lines(const Certificate& certificate) {
                       "  note: unstable machine: {:.2f} times by medians, {:.2f} by CPU time; "
                       "measure again when it is idle\n",
                       speed.median_ratio(), speed.cpu_ratio());
-  if (speed.ratio() < 1) text += "  note: it is slower than the float model on this processor\n";
+  constexpr double kNoise = 0.97;  // two measurements of one file differ by as much
+  if (speed.ratio() < kNoise)
+    text += "  note: it is slower than the float model on this processor\n";
   return text;
 }
 
@@ -183,6 +189,7 @@ std::string to_json(const Certificate& certificate) {
   ordered_json json = {{"verdict", to_string(certificate.verdict())},
                        {"passed", certificate.passed()},
                        {"quantized", certificate.is_quantized},
+                       {"selects_boxes", certificate.selects_boxes},
                        {"samples", certificate.samples},
                        {"expected", certificate.expected}};
   for (const Comparison& comparison : certificate.comparisons)

@@ -1,6 +1,7 @@
 #include "export/certificate/quantized_facts.h"
 
 #include "sparsebit/io/onnx_file.h"
+#include "sparsebit/io/onnx_subgraphs.h"
 #include "sparsebit/io/onnx_tensor.h"
 
 #include <ATen/ATen.h>
@@ -44,6 +45,14 @@ bool is_integer_operator(const std::string& type) {
   return type.starts_with("QLinear") || type == "QGemm" || type == "MatMulIntegerToFloat";
 }
 
+bool selects_boxes(const onnx::GraphProto& graph) {
+  return std::any_of(graph.node().begin(), graph.node().end(), [](const onnx::NodeProto& node) {
+    bool found = node.op_type() == "NonMaxSuppression";
+    io::for_each_graph(node, [&](const onnx::GraphProto& inner) { found |= selects_boxes(inner); });
+    return found;
+  });
+}
+
 }  // namespace
 
 const platforms::Platform* QuantizedFacts::platform() const {
@@ -58,6 +67,7 @@ bool QuantizedFacts::sums_are_exact(const platforms::Platform* platform) const {
 
 QuantizedFacts quantized_facts(const onnx::ModelProto& model) {
   QuantizedFacts facts;
+  facts.selects_boxes = selects_boxes(model.graph());
   Constants constants;
   for (const onnx::TensorProto& tensor : model.graph().initializer())
     constants[tensor.name()] = &tensor;

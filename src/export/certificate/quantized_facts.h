@@ -20,8 +20,11 @@ struct QuantizedFacts {
   std::vector<QuantizedOutput> outputs = {};
   bool has_pairs = false;
   bool has_integer_operators = false;  ///< QLinearConv and the like
-  int scale_bits = 0;                  ///< most significant bits of a scale of 8-bit integers
-  std::string backend = {};            ///< as `sparsebit quantize` noted it
+  /// Boxes are selected by their scores (NMS). Kernels that round differently give them in another
+  /// order, so their lists cannot be compared element by element.
+  bool selects_boxes = false;
+  int scale_bits = 0;        ///< most significant bits of a scale of 8-bit integers
+  std::string backend = {};  ///< as `sparsebit quantize` noted it
 
   bool is_quantized() const { return has_pairs || has_integer_operators; }
   /// The platform of `backend`; null when it is unknown.

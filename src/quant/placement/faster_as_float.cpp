@@ -72,7 +72,9 @@ class Split {
     const IntegerOption* maker = maker_of(value);
     if (maker && maker->may_give_floats) return;
     const int64_t time = times_.to_quantize(value);
-    if (maker) return cut_.add_cost_between(as_integers, item_of(*maker), time);
+    if (maker)
+      return cut_.add_cost_between(as_integers, item_of(*maker),
+                                   time + maker->time.before_quantize);
     cut_.add_cost(as_integers, time, 0);
   }
 

@@ -53,7 +53,8 @@ NodeTime KernelTimes::of(const Node& node, const fx::OperatorCall& call) const {
     if (input->op() != fx::Opcode::GetAttr) numbers = std::max(numbers, elements(*input));
   }
   return {time_of(cost->second.as_integer, macs, numbers),
-          time_of(cost->second.as_float, macs, numbers)};
+          time_of(cost->second.as_float, macs, numbers),
+          picoseconds(cost->second.before_quantize * static_cast<double>(numbers))};
 }
 
 int64_t KernelTimes::to_quantize(const Node& value) const {

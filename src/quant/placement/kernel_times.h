@@ -13,6 +13,7 @@ namespace sparsebit::quant {
 /// How long a node takes, in picoseconds: whole numbers, so that sums do not depend on their order.
 struct NodeTime {
   int64_t as_integer = 0, as_float = 0;
+  int64_t before_quantize = 0;  ///< more than as_float if its result is quantized
 };
 
 /// The row of a platform's costs: `conv`, `conv_pointwise` (1x1), `conv_depthwise` (a channel to a
