@@ -16,7 +16,9 @@ using fx::Node;
 
 class Split {
  public:
-  Split(const std::vector<IntegerOption>& options, const KernelTimes& times)
+  enum class Choice { Free, AllIntegers };
+
+  Split(const std::vector<IntegerOption>& options, const KernelTimes& times, Choice choice)
       : options_(options), times_(times) {
     for (const IntegerOption& option : options) {
       items_.push_back(cut_.add_item());
@@ -31,6 +33,8 @@ class Split {
       if (option.may_give_floats) continue;
       for (Node* result : results_of(*option.node)) add_dequantizing(*result, option);
     }
+    if (choice == Choice::Free) return;
+    for (const int item : items_) cut_.add_cost(item, 0, MinimumCut::kNever);
   }
 
   std::vector<bool> solve() {
@@ -39,6 +43,8 @@ class Split {
     for (const int item : items_) result.push_back(sides[static_cast<size_t>(item)]);
     return result;
   }
+
+  int64_t time() const { return cut_.cost(); }  ///< when it is solved
 
  private:
   const IntegerOption* maker_of(const Node& value) const {
@@ -115,7 +121,14 @@ int64_t time_as_floats(const std::vector<IntegerOption>& options) {
 
 std::vector<bool> fastest_as_integers(const std::vector<IntegerOption>& options,
                                       const KernelTimes& times) {
-  return Split(options, times).solve();
+  constexpr double kWorthIt = 0.95;  // of the time with integers everywhere
+  Split fastest(options, times, Split::Choice::Free);
+  std::vector<bool> division = fastest.solve();
+  Split integers(options, times, Split::Choice::AllIntegers);
+  std::vector<bool> all = integers.solve();
+  const bool is_worth_it =
+      static_cast<double>(fastest.time()) < kWorthIt * static_cast<double>(integers.time());
+  return is_worth_it ? division : all;
 }
 
 }  // namespace sparsebit::quant

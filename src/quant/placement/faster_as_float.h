@@ -21,7 +21,8 @@ struct IntegerOption {
 int64_t time_as_floats(const std::vector<IntegerOption>& options);
 
 /// Which of the options are integers when the whole network takes the least time. Between integers
-/// and floats a value is converted once, however many nodes read it.
+/// and floats a value is converted once, however many nodes read it. All of them, if that takes
+/// hardly longer: float parts cost exactness, since libraries add floats in different orders.
 std::vector<bool> fastest_as_integers(const std::vector<IntegerOption>& options,
                                       const KernelTimes& times);
 

@@ -15,6 +15,7 @@ int MinimumCut::add_item() {
 
 void MinimumCut::add_cost(int item, int64_t as_integer, int64_t as_float) {
   const int64_t both = std::min(as_integer, as_float);  // is paid in any case
+  cost_ += both;
   if (as_float > both) add_edge(kInteger, item, as_float - both);
   if (as_integer > both) add_edge(item, kFloat, as_integer - both);
 }
@@ -69,8 +70,7 @@ int64_t MinimumCut::push(int item, int64_t most) {
 std::vector<bool> MinimumCut::solve() {
   while (find_levels()) {
     tried_.assign(leaving_.size(), 0);
-    while (push(kInteger, kNever) > 0) {
-    }
+    for (int64_t pushed = 1; pushed > 0; cost_ += pushed) pushed = push(kInteger, kNever);
   }
   std::vector<bool> is_integer(leaving_.size());
   for (size_t item = 0; item < leaving_.size(); ++item) is_integer[item] = level_[item] < 0;

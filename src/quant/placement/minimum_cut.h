@@ -20,8 +20,10 @@ class MinimumCut {
   /// What it costs if one item is on the integer side and the other on the float side.
   void add_cost_between(int as_integer, int as_float, int64_t cost);
 
-  /// Whether each item is on the integer side.
+  /// Whether each item is on the integer side, by its number.
   std::vector<bool> solve();
+  /// The least total cost, when it is solved.
+  int64_t cost() const { return cost_; }
 
  private:
   struct Edge {
@@ -38,6 +40,7 @@ class MinimumCut {
   std::vector<std::vector<int>> leaving_ = std::vector<std::vector<int>>(2);
   std::vector<int> level_;
   std::vector<size_t> tried_;
+  int64_t cost_ = 0;
 };
 
 }  // namespace sparsebit::quant

@@ -26,7 +26,8 @@ class FasterAsFloat : public testing::Test {
   }
 
   /// Of each step, in nanoseconds per element.
-  void add(const std::string& node, double as_integer, double as_float, double before_quantize = 0) {
+  void add(const std::string& node, double as_integer, double as_float,
+           double before_quantize = 0) {
     const auto time = [](double per_element) {
       return static_cast<int64_t>(per_element * 100 * 1000);
     };
@@ -36,9 +37,7 @@ class FasterAsFloat : public testing::Test {
                         .time = {time(as_integer), time(as_float), time(before_quantize)}});
   }
 
-  std::vector<bool> solve() {
-    return fastest_as_integers(options_, KernelTimes(module_, costs_));
-  }
+  std::vector<bool> solve() { return fastest_as_integers(options_, KernelTimes(module_, costs_)); }
 
   fx::GraphModule module_;
   platforms::KernelCosts costs_;
@@ -57,6 +56,13 @@ TEST_F(FasterAsFloat, NotIfTheConversionsTakeLonger) {
   add("a", 1, 9);
   add("b", 3, 2);
   add("c", 1, 9);
+  EXPECT_THAT(solve(), ElementsAre(true, true, true));
+}
+
+TEST_F(FasterAsFloat, NotForALittle) {
+  add("a", 30, 90);
+  add("b", 5, 2);  // 1 of 67
+  add("c", 30, 90);
   EXPECT_THAT(solve(), ElementsAre(true, true, true));
 }
 
@@ -81,7 +87,8 @@ TEST_F(FasterAsFloat, TimesAreByMacsAndElements) {
   module.add_parameter("w", at::ones({4, 1, 3, 3}));
   fx::record_shapes(module, {at::ones({1, 1, 6, 6})});
   costs_.kernels["conv"] = {.as_float = {2, 1}, .as_integer = {1, 3}};
-  costs_.kernels["conv_depthwise"] = {.as_float = {1, 0}, .as_integer = {0, 1}, .before_quantize = 2};
+  costs_.kernels["conv_depthwise"] = {
+      .as_float = {1, 0}, .as_integer = {0, 1}, .before_quantize = 2};
   const KernelTimes times(module, costs_);
   const auto time_of = [&](const char* name) {
     const fx::Node& node = *module.graph().find(name);
