@@ -140,6 +140,8 @@ double most_elements(const Operator& op, const Args& args) {
   const Tensors tensors = tensors_in(args);
   switch (op.growth) {
     case Growth::None:
+      // What only moves or broadcasts elements makes no new ones.
+      if (op.view && !tensors.empty()) return std::max(total(tensors), broadcast(tensors));
       return tensors.empty() ? python_items(args)
                              : kMostAxes * std::max(total(tensors), broadcast(tensors));
     case Growth::Lookup:

@@ -45,6 +45,12 @@ TEST(ResultSize, SmallArgumentsWithHugeResults) {
   EXPECT_GE(bound("operator.mul", {List({0, 0}), 200000000}), kHuge);
 }
 
+/// A classifier's weight is transposed without being thought too large.
+TEST(ResultSize, ViewsHaveNoMoreElements) {
+  EXPECT_EQ(bound("torch.t", {sized({1000, 1280})}), 1280000);
+  EXPECT_EQ(bound("Tensor.expand_as", {sized({1000, 1}), sized({1, 1280})}), 1280000);
+}
+
 TEST(ResultSize, OrdinaryCallsStayOrdinary) {
   constexpr double kOrdinary = 1 << 24;
   const at::Tensor weight = sized({768, 256}), shape = longs({1, 512, 1024, 1024});
