@@ -149,9 +149,10 @@ void check_is_float(fx::GraphModule& module, const CalibrationOptions& options) 
       log_warning("--requantize does nothing: {} is not quantized", options.model);
     return;
   }
-  const std::string found = parts.operators.empty()
-                                ? fmt::format("{} QuantizeLinear nodes", parts.pairs)
-                                : fmt::format("it has {}", fmt::join(parts.operators, ", "));
+  const std::string found =
+      !parts.operators.empty() ? fmt::format("it has {}", fmt::join(parts.operators, ", "))
+      : parts.activations > 0  ? fmt::format("{} QuantizeLinear nodes", parts.activations)
+                               : fmt::format("{} integer weights", parts.weights);
   const char* advice = parts.operators.empty()
                            ? "quantize the float model it was made from, or remove its "
                              "quantization first with --requantize"

@@ -7,7 +7,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <array>
+#include <set>
 #include <string_view>
 #include <unordered_set>
 
@@ -16,17 +16,21 @@ namespace {
 
 using fx::Node;
 
-constexpr std::string_view kQuantize = "onnx.QuantizeLinear", kDequantize = "onnx.DequantizeLinear";
+constexpr std::string_view kQuantize = "onnx.QuantizeLinear";
+constexpr std::string_view kDequantize = "onnx.DequantizeLinear";
 
 /// Operators of ONNX and ONNX Runtime that read or give integers instead of floats.
-bool computes_with_integers(std::string_view type) {
-  constexpr std::array<std::string_view, 6> kOthers = {
+bool computes_with_integers(std::string_view target) {
+  static const std::set<std::string_view> kOthers = {
       "QGemm", "QAttention", "ConvInteger", "MatMulInteger", "MatMulNBits", "MatMulIntegerToFloat"};
+  const std::string_view type = target.substr(target.rfind('.') + 1);
+  const bool is_contributed = target.starts_with("com.microsoft.") &&
+                              (type == "QuantizeLinear" || type == "DequantizeLinear");
   return type.starts_with("QLinear") || type.starts_with("DynamicQuantize") ||
-         std::find(kOthers.begin(), kOthers.end(), type) != kOthers.end();
+         kOthers.contains(type) || is_contributed;
 }
 
-/// The tensor that an argument of a node is, if it is a constant of one element.
+/// The tensor that an argument of a node is, if it is a constant.
 const at::Tensor* constant_of(const fx::GraphModule& module, const fx::Value& value) {
   if (value.is_tensor()) return &value.tensor();
   const bool is_constant = value.is_node() && value.node().op() == fx::Opcode::GetAttr;
@@ -45,28 +49,42 @@ std::pair<double, double> limits_of(at::ScalarType dtype) {
   }
 }
 
-/// Rounding that cuts off below 0 takes the place of a relu or relu6, which is nowhere else then.
-bool becomes_clamp(const fx::GraphModule& module, Node& quantize) {
+/// The upper end of a rounding that cuts off at 0 below: it takes the place of a relu or relu6,
+/// which is nowhere else then. Nothing for other roundings.
+std::optional<double> end_of_relu(const fx::GraphModule& module, const Node& quantize) {
   const auto& args = quantize.args();
-  const fx::Value& input = args.front();
-  if (args.size() < 3 || (input.is_node() && input.node().op() == fx::Opcode::Placeholder))
-    return false;
-  const at::Tensor *scale = constant_of(module, args[1]), *zero = constant_of(module, args[2]);
-  if (!scale || !zero || scale->numel() != 1 || zero->numel() != 1) return false;
-  const auto [low, high] = limits_of(zero->scalar_type());
-  const double at_zero = zero->item<double>();
-  if (at_zero != low) return false;
-  quantize.set_call(fx::Opcode::CallFunction, "torch.clamp",
-                    {input, 0.0, (high - at_zero) * scale->item<double>()});
-  return true;
+  const at::Tensor* scale = args.size() > 1 ? constant_of(module, args[1]) : nullptr;
+  if (!scale || scale->numel() != 1) return std::nullopt;
+  const bool has_zero = args.size() > 2 && !args[2].is_none();
+  const at::Tensor* zero = has_zero ? constant_of(module, args[2]) : nullptr;
+  if (has_zero && (!zero || zero->numel() != 1)) return std::nullopt;
+  const auto [low, high] = limits_of(zero ? zero->scalar_type() : at::kByte);  // as ONNX has it
+  const double at_zero = zero ? zero->item<double>() : 0;
+  return at_zero == low ? std::optional((high - at_zero) * scale->item<double>()) : std::nullopt;
+}
+
+/// Users read the float that was rounded, without what rounding cut off below 0.
+void remove_rounding(fx::GraphModule& module, Node& quantize) {
+  const fx::Value input = quantize.args().front();
+  const bool is_computed = input.is_node() && input.node().op() != fx::Opcode::Placeholder &&
+                           input.node().op() != fx::Opcode::GetAttr;
+  const std::optional<double> end = is_computed ? end_of_relu(module, quantize) : std::nullopt;
+  if (!end) {
+    quantize.replace_all_uses_with(input.node());
+    return;
+  }
+  quantize.set_call(fx::Opcode::CallFunction, "torch.clamp", {input, 0.0, *end});
+  quantize.set_tensor_info(input.node().tensor_info());
 }
 
 /// A weight as the floats that its integers stand for.
 void fold(fx::GraphModule& module, Node& dequantize) {
   const std::optional<fx::OperatorCall> call = fx::resolve(dequantize, module);
+  if (!call) return;
   std::vector<fx::Value> values;
   for (const fx::Value& value : call->args.values()) {
     const at::Tensor* constant = constant_of(module, value);
+    if (!constant && value.is_node()) return;  // a scale that is computed
     values.push_back(constant ? fx::Value(*constant) : value);
   }
   const at::Tensor weight =
@@ -79,10 +97,34 @@ void fold(fx::GraphModule& module, Node& dequantize) {
   dequantize.replace_all_uses_with(constant);
 }
 
-bool has_small_integers(const Node& node) {
-  const auto& info = node.tensor_info();
-  return info && (info->dtype == at::kByte || info->dtype == at::kChar ||
-                  info->dtype == at::kShort || info->dtype == at::kInt);
+/// Gives elements of its inputs, whatever they stand for.
+bool moves_elements(const Node& node, const fx::GraphModule& module) {
+  static const std::set<std::string> kMoving = {"cat",        "stack",        "roll",      "gather",
+                                                "flip",       "index_select", "getitem",   "clone",
+                                                "max_pool1d", "max_pool2d",   "max_pool3d"};
+  static const std::set<std::string> kConverting = {"to", "type", "getattr"};
+  const fx::Spelling* spelling = fx::find_spelling(node, module);
+  if (!spelling) return false;
+  const std::string& row = spelling->op->row();
+  return kMoving.contains(row) || (spelling->op->view && !kConverting.contains(row));
+}
+
+/// Values between the two nodes of a pair, which are floats when the pair is gone. Throws
+/// Unsupported when something computes with the integers.
+std::unordered_set<const Node*> integers_of_pairs(fx::GraphModule& module) {
+  std::unordered_set<const Node*> integers;
+  for (Node& node : module.graph().nodes()) {
+    if (node.target() == kQuantize) integers.insert(&node);
+    const auto& inputs = node.inputs();
+    const auto read = std::find_if(inputs.begin(), inputs.end(),
+                                   [&](const Node* input) { return integers.contains(input); });
+    if (read == inputs.end() || node.target() == kDequantize) continue;
+    SPARSEBIT_CHECK(moves_elements(node, module), Unsupported,
+                    "its quantization cannot be removed, ", "because '", node.shown_name(),
+                    "' reads the integers of '", (*read)->shown_name(), "'");
+    integers.insert(&node);
+  }
+  return integers;
 }
 
 }  // namespace
@@ -91,10 +133,13 @@ QuantizedParts quantized_parts(const fx::GraphModule& module) {
   QuantizedParts parts;
   for (const Node& node : module.graph().nodes()) {
     if (node.op() != fx::Opcode::CallFunction) continue;
-    parts.pairs += node.target() == kQuantize;
+    parts.activations += node.target() == kQuantize;
+    parts.weights += node.target() == kDequantize && !node.args().empty() &&
+                     constant_of(module, node.args().front()) != nullptr;
     const std::string type = node.target().substr(node.target().rfind('.') + 1);
     const auto& known = parts.operators;
-    if (computes_with_integers(type) && std::find(known.begin(), known.end(), type) == known.end())
+    if (computes_with_integers(node.target()) &&
+        std::find(known.begin(), known.end(), type) == known.end())
       parts.operators.push_back(type);
   }
   return parts;
@@ -105,28 +150,19 @@ void remove_quantization(fx::GraphModule& module) {
   SPARSEBIT_CHECK(parts.operators.empty(), Unsupported, "it has operators that compute with ",
                   "integers, such as ", parts.operators.front(),
                   ", and only pairs of QuantizeLinear and DequantizeLinear can be removed");
-  // Between the two nodes of a pair, reshapes and poolings move integers as they would floats.
-  std::unordered_set<const Node*> integers;
+  const std::unordered_set<const Node*> integers = integers_of_pairs(module);
   for (Node* node : module.graph().node_list()) {
-    const auto& inputs = node->inputs();
-    const bool reads_integers = std::any_of(
-        inputs.begin(), inputs.end(), [&](const Node* input) { return integers.contains(input); });
-    if (node->target() == kDequantize) {
-      if (reads_integers) {
-        node->replace_all_uses_with(node->args().front().node());
-      } else if (constant_of(module, node->args().front())) {
-        fold(module, *node);
-      }
-    } else if (node->target() == kQuantize) {
-      integers.insert(node);
-    } else if (reads_integers && has_small_integers(*node)) {
-      integers.insert(node);
-      node->set_tensor_info(std::nullopt);  // it has floats from now on
+    if (integers.contains(node)) node->set_tensor_info(std::nullopt);
+    if (node->target() != kDequantize || node->args().empty()) continue;
+    const fx::Value input = node->args().front();
+    if (input.is_node() && integers.contains(&input.node())) {
+      node->replace_all_uses_with(input.node());
+    } else if (constant_of(module, input)) {
+      fold(module, *node);
     }
   }
   for (Node* node : module.graph().node_list()) {
-    if (node->target() == kQuantize && !becomes_clamp(module, *node))
-      node->replace_all_uses_with(node->args().front().node());
+    if (node->target() == kQuantize) remove_rounding(module, *node);
   }
   fx::eliminate_dead_code(module);
   fx::drop_unused_state(module);

@@ -39,7 +39,8 @@ constexpr const char* kPairs = R"(
     return %y)";
 
 TEST(QuantizedGraph, PairsAndIntegerOperatorsAreFound) {
-  EXPECT_EQ(quantized_parts(*model_of(kPairs)).pairs, 1);
+  EXPECT_EQ(quantized_parts(*model_of(kPairs)).activations, 1);
+  EXPECT_EQ(quantized_parts(*model_of(kPairs)).weights, 1);
   EXPECT_TRUE(quantized_parts(*model_of("%x = input()\n%y = torch.relu(%x)\nreturn %y")).empty());
   const QuantizedParts parts = quantized_parts(
       *model_of("%x = input()\n%a = com.microsoft.QLinearAdd(%x)\n%b = onnx.QLinearConv(%a)\n"
@@ -74,6 +75,58 @@ TEST(QuantizedGraph, ReluIsNotLost) {
   remove_quantization(*module);
   fx::Interpreter interpreter(*module, fx::RunMode::Inference);
   EXPECT_TRUE(at::equal(interpreter.run({x}).tensor(), at::tensor({127.5f, 3.25f, 0.f})));
+}
+
+/// Without a zero point it is uint8 with 0.
+TEST(QuantizedGraph, ReluWithoutAZeroPoint) {
+  const auto module = model_of(R"(
+    %x = input()
+    %s = self.s
+    %y = torch.neg(%x)
+    %q = onnx.QuantizeLinear(%y, %s)
+    %d = onnx.DequantizeLinear(%q, %s)
+    return %d)");
+  const at::Tensor x = at::tensor({-200.f, -3.25f, 2.f});
+  remove_quantization(*module);
+  fx::Interpreter interpreter(*module, fx::RunMode::Inference);
+  EXPECT_TRUE(at::equal(interpreter.run({x}).tensor(), at::tensor({127.5f, 3.25f, 0.f})));
+}
+
+/// Parts of a tuple have no recorded type.
+TEST(QuantizedGraph, SplitsBetweenAPair) {
+  const auto module = model_of(R"(
+    %x = input()
+    %s = self.s
+    %z = self.z
+    %q = onnx.QuantizeLinear(%x, %s, %z)
+    %parts = torch.split(%q, 2)
+    %a = operator.getitem(%parts, 0)
+    %d = onnx.DequantizeLinear(%a, %s, %z)
+    return %d)");
+  remove_quantization(*module);
+  fx::Interpreter interpreter(*module, fx::RunMode::Inference);
+  EXPECT_TRUE(at::equal(interpreter.run({at::tensor({0.2f, -0.7f, 3.f})}).tensor(),
+                        at::tensor({0.2f, -0.7f})));
+}
+
+/// Padding with an integer, or reading integers as numbers, means something else to floats.
+TEST(QuantizedGraph, WhatComputesWithTheIntegersIsNamed) {
+  for (const char* reads : {"torch.nn.functional.pad(%q, [1, 1], 'constant', 128)",
+                            "%q.to(torch.float32)", "torch.add(%q, 1)"}) {
+    const auto module = model_of(std::string(R"(
+    %x = input()
+    %s = self.s
+    %z = self.z
+    %q = onnx.QuantizeLinear(%x, %s, %z)
+    %p = )") + reads + "\n    return %p");
+    EXPECT_THAT([&] { remove_quantization(*module); },
+                testing::ThrowsMessage<std::exception>(HasSubstr("'p' reads the integers of 'q'")))
+        << reads;
+  }
+  const auto output = model_of(
+      "%x = input()\n%s = self.s\n%z = self.z\n%q = onnx.QuantizeLinear(%x, %s, %z)\nreturn %q");
+  EXPECT_THAT([&] { remove_quantization(*output); },
+              testing::ThrowsMessage<std::exception>(HasSubstr("reads the integers of 'q'")));
 }
 
 TEST(QuantizedGraph, IntegerOperatorsCannotBeRemoved) {

@@ -18,11 +18,15 @@ std::optional<int64_t> fixed_size(const JsonValue& size) {
   return std::nullopt;
 }
 
-/// The name of a size that is one symbol, such as "s0"; empty for an expression.
+/// The name of a size that is one symbol, "s0" or "Symbol('s0', positive=True, integer=True)";
+/// empty for an expression.
 std::string symbol_name(const JsonValue& size) {
   const auto [kind, value] = size.alternative();
   if (kind != "as_expr") return {};
-  const std::string text = value["expr_str"].text();
+  constexpr std::string_view kSymbol = "Symbol('";
+  std::string text = value["expr_str"].text();
+  if (text.starts_with(kSymbol) && text.find(')') == text.size() - 1)
+    text = text.substr(kSymbol.size(), text.find('\'', kSymbol.size()) - kSymbol.size());
   const bool is_name = std::all_of(text.begin(), text.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
   });

@@ -26,9 +26,9 @@ Value flatten(const Args& a) {
   const Tensor x = a.tensor("input");
   int64_t axis = a.integer("axis");
   if (axis != x.dim()) axis = at::maybe_wrap_dim(axis, x.dim());
-  int64_t rows = 1;
-  for (int64_t i = 0; i < axis; ++i) rows *= x.size(i);
-  return at::reshape(x, {rows, rows == 0 ? 0 : x.numel() / rows});
+  int64_t rows = 1, columns = 1;
+  for (int64_t i = 0; i < x.dim(); ++i) (i < axis ? rows : columns) *= x.size(i);
+  return at::reshape(x, {rows, columns});
 }
 
 /// Both sides may have axes of size 1 that follow the other.
