@@ -50,7 +50,11 @@ struct OutputSeen {
   bool finite = true, same = true;
 
   void add(const at::Tensor& output) {
-    if (!output.is_floating_point() || output.numel() == 0) return;
+    if (!output.is_floating_point()) return;
+    if (output.numel() == 0) {  // an empty list of boxes
+      same = false;
+      return;
+    }
     finite = finite && at::isfinite(output).all().item<bool>();
     const bool has_rows = output.dim() > 1;
     if (!first.defined()) first = has_rows ? output.narrow(0, 0, 1) : output;

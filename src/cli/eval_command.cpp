@@ -71,13 +71,13 @@ class Evaluator {
                     "are classes; boxes: a folder of YOLO labels or COCO annotations), pairs of "
                     "texts with a score, or --against MODEL to compare outputs");
     Evaluation found;
-    if (has_truth(data)) found.model = measure_task(model);
+    if (has_truth(data)) found.model = measure_task(model, data);
     if (options_.against.empty()) return found;
     ModelRunner reference(options_.against, options_.common.seed,
                           in_onnxruntime && is_onnx_file(options_.against) ? Engine::OnnxRuntime
                                                                            : Engine::Interpreter,
                           options_.data.shapes);
-    if (has_truth(data)) found.reference = measure_task(reference);
+    if (has_truth(data)) found.reference = measure_task(reference, data);
     found.outputs = measure_similarity(model, reference, data, progress_);
     if (truth_.scores.empty())
       found.agreement =
@@ -100,15 +100,14 @@ class Evaluator {
     return samples;
   }
 
-  TaskResult measure_task(ModelRunner& model) const {
+  TaskResult measure_task(ModelRunner& model, const PreparedData& data) const {
     if (!truth_.scores.empty())
       return measure_scored_pairs(model, samples_for(model, data::TextPart::First),
                                   samples_for(model, data::TextPart::Second), truth_.scores,
                                   options_.pooling, progress_);
     if (truth_.boxes)
-      return measure_detections(model, samples_for(model), *truth_.boxes, options_.detection,
-                                progress_);
-    return measure_accuracy(model, samples_for(model), progress_);
+      return measure_detections(model, data, *truth_.boxes, options_.detection, progress_);
+    return measure_accuracy(model, data, progress_);
   }
 
   EvalOptions options_;

@@ -86,6 +86,10 @@ void check_options(const QuantizeOptions& options, const ChosenConfig& chosen) {
       "--extra-info goes neither with --certify nor with --format: ONNX Runtime refuses "
       "such files");
   const platforms::Platform& platform = *chosen.config.platform;
+  SPARSEBIT_CHECK(
+      !options.measure || !platform.runs_in_onnxruntime || !platform.costs.kernels.empty(),
+      InvalidArgument, "--measure: ", platform.name,
+      " has no `costs`, which say what might be faster as float");
   SPARSEBIT_CHECK(!options.measure || (onnx && platform.runs_in_onnxruntime), InvalidArgument,
                   "--measure times ONNX files in ONNX Runtime: `-o FILE.onnx`, for a platform that "
                   "runs there, which ",
@@ -169,7 +173,7 @@ std::vector<quant::LayerError> worst_layers(quant::QuantModel& model, const Prep
     std::vector<double> signals;
     const auto noise = [&](const at::Tensor& quantized, const at::Tensor& expected) {
       signals.push_back(quant::energy(expected));
-      return quant::energy(quantized - expected);
+      return quant::energy_of_difference(quantized, expected);
     };
     const auto errors = quant::quantization_error(model, values_of(data.batch(start, step).inputs),
                                                   noise, quant::ErrorScope::Alone);
@@ -295,9 +299,7 @@ std::string as_text(const QuantizeOptions& options, const quant::QuantModel& mod
                       100 * summary.coverage.share_of_nodes());
   text += islands(summary.coverage, model.platform());
   if (model.is_float()) {
-    text +=
-        fmt::format("verdict: float; {} has integer kernels for nothing that this model computes\n",
-                    model.platform().name);
+    text += "verdict: float; nothing is quantized, for the reasons above\n";
   } else {
     text += worst_text(model, summary);
   }

@@ -171,11 +171,18 @@ void drop_normalization(io::Preprocess& settings, double range) {
 }  // namespace
 
 PreprocessGuess guess_preprocess(const ModelFacts& facts, const InputSpec& input,
-                                 int64_t stored_channels) {
+                                 const StoredImage& stored) {
   Question ask{facts, image_input(input).value_or(ImageInput{})};
-  if (ask.image.channels < 0 && !input.info) ask.image.channels = stored_channels;
-  const std::string size =
-      input.info ? "a " + ask.image.to_text() + " input" : "an input of unknown size";
+  constexpr int64_t kSmall = 64;
+  const bool is_small = stored.height > 0 && std::max(stored.height, stored.width) <= kSmall;
+  if (ask.image.channels < 0 && !input.info) ask.image.channels = stored.channels;
+  if (!input.info && is_small) {
+    ask.image.height = stored.height;
+    ask.image.width = stored.width;
+  }
+  const std::string size = input.info ? "a " + ask.image.to_text() + " input"
+                           : is_small ? ask.image.to_text() + " images"
+                                      : "an input of unknown size (--shape tells it)";
   PreprocessGuess guess{.preset = "imagenet", .settings = {}, .because = size + " alone"};
   for (const Rule& rule : rules()) {
     const Reason reason = rule.matches(ask);

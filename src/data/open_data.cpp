@@ -131,7 +131,8 @@ class DataOpener {
     for (const InputSpec& known : facts.inputs) {
       if (known.name == feed.input) spec = &known;
     }
-    const PreprocessGuess guess = guess_preprocess(facts, *spec, first.size(0));
+    const PreprocessGuess guess =
+        guess_preprocess(facts, *spec, {first.size(0), first.size(1), first.size(2)});
     feed.preset = guess.preset;
     feed.preprocess = guess.settings;
     feed.guessed_from = guess.because;

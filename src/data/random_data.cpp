@@ -90,7 +90,7 @@ InputFeed random_feed(const InputSpec& input, const ModelFacts& facts, int64_t c
   const std::optional<ImageInput> image = input.info ? image_input(input) : std::nullopt;
   Draw draw;
   if (image) {
-    const PreprocessGuess guess = guess_preprocess(facts, input, 3);
+    const PreprocessGuess guess = guess_preprocess(facts, input);
     feed.preprocess = guess.settings;
     feed.preset = guess.preset;
     feed.guessed_from = guess.because;

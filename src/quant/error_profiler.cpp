@@ -110,15 +110,34 @@ class Profiler {
 
 }  // namespace
 
-double energy(const at::Tensor& tensor) {
-  constexpr int64_t kAtOnce = 1 << 18;  // doubles of a whole tensor would take twice its memory
-  const at::Tensor flat = tensor.detach().reshape({-1});
+namespace {
+
+/// Sums of what `of_part(start, count)` gives; doubles of a whole tensor would take twice its
+/// memory.
+template <class OfPart>
+double sum_in_parts(int64_t size, const OfPart& of_part) {
+  constexpr int64_t kAtOnce = 1 << 18;
   double sum = 0;
-  for (int64_t start = 0; start < flat.numel(); start += kAtOnce) {
-    const at::Tensor part = flat.narrow(0, start, std::min(kAtOnce, flat.numel() - start));
-    sum += part.to(at::kDouble).square().sum().item<double>();
-  }
+  for (int64_t start = 0; start < size; start += kAtOnce)
+    sum += of_part(start, std::min(kAtOnce, size - start));
   return sum;
+}
+
+}  // namespace
+
+double energy(const at::Tensor& tensor) {
+  const at::Tensor flat = tensor.detach().reshape({-1});
+  return sum_in_parts(flat.numel(), [&](int64_t start, int64_t count) {
+    return flat.narrow(0, start, count).to(at::kDouble).square().sum().item<double>();
+  });
+}
+
+double energy_of_difference(const at::Tensor& a, const at::Tensor& b) {
+  const at::Tensor x = a.detach().reshape({-1}), y = b.detach().reshape({-1});
+  return sum_in_parts(x.numel(), [&](int64_t start, int64_t count) {
+    const at::Tensor part = x.narrow(0, start, count).to(at::kDouble);
+    return (part - y.narrow(0, start, count)).square().sum().item<double>();
+  });
 }
 
 double decibels(double signal, double noise) {
@@ -128,11 +147,11 @@ double decibels(double signal, double noise) {
 
 double mean_squared_error(const at::Tensor& quantized, const at::Tensor& expected) {
   if (expected.numel() == 0) return 0;
-  return energy(quantized - expected) / static_cast<double>(expected.numel());
+  return energy_of_difference(quantized, expected) / static_cast<double>(expected.numel());
 }
 
 double signal_to_noise(const at::Tensor& quantized, const at::Tensor& expected) {
-  return decibels(energy(expected), energy(quantized - expected));
+  return decibels(energy(expected), energy_of_difference(quantized, expected));
 }
 
 double cosine(const at::Tensor& quantized, const at::Tensor& expected) {

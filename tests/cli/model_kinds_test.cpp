@@ -102,7 +102,7 @@ TEST_F(ModelKinds, NothingToQuantizeIsAVerdictAndNoFailure) {
   const Result result = quantize();
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out,
-              AllOf(HasSubstr("verdict: float; onnxruntime has integer kernels for nothing"),
+              AllOf(HasSubstr("verdict: float; nothing is quantized"),
                     HasSubstr("certificate: passed"), Not(HasSubstr("layers that lose most"))));
   EXPECT_FALSE(nlohmann::json::parse(quantize({"--json"}).out)["quantized"].get<bool>());
 }
@@ -154,7 +154,7 @@ TEST_F(ModelKinds, WhatIsFasterIsMeasured) {
   EXPECT_EQ(times.size(), 3u);
   const std::string chosen = json["chosen"];
   const double table = times["float where faster"], everywhere = times["integers everywhere"];
-  EXPECT_EQ(chosen, table <= everywhere ? "float where faster" : "integers everywhere");
+  EXPECT_EQ(chosen, table < 0.95 * everywhere ? "float where faster" : "integers everywhere");
   EXPECT_THAT(run({"quantize", "zoo:resnet20", "--random-data", "--platform", "snpe", "-o",
                    path("m.onnx"), "--measure"})
                   .err,

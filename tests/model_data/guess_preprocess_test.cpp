@@ -108,7 +108,7 @@ TEST(GuessPreprocess, Rules) {
     facts.metadata = row.metadata;
     if (!row.other_input.empty())
       facts.inputs.push_back(spec(row.other_input, {-1, -1}, at::kLong));
-    const PreprocessGuess guess = guess_preprocess(facts, facts.inputs.front(), 3);
+    const PreprocessGuess guess = guess_preprocess(facts, facts.inputs.front());
     EXPECT_EQ(guess.preset, row.preset);
     EXPECT_EQ(guess.because, row.because);
     // What it makes of an image fits the model.
@@ -123,20 +123,20 @@ TEST(GuessPreprocess, Rules) {
 TEST(GuessPreprocess, ModelsThatNormalizeThemselves) {
   ModelFacts facts{.inputs = {spec("x", {1, 3, 224, 224})}, .outputs = {{"y", {1, 1000}}}};
   facts.own_ranges["x"] = 255;
-  const PreprocessGuess bytes = guess_preprocess(facts, facts.inputs.front(), 3);
+  const PreprocessGuess bytes = guess_preprocess(facts, facts.inputs.front());
   EXPECT_EQ(bytes.because,
             "a 3x224x224 input and 1000 classes; not normalized, because the model "
             "does that to 0..255");
   EXPECT_EQ(bytes.settings.scale, 1);
   EXPECT_TRUE(bytes.settings.mean.empty() && bytes.settings.std.empty());
   facts.own_ranges["x"] = 1;
-  EXPECT_EQ(guess_preprocess(facts, facts.inputs.front(), 3).settings.scale, 1. / 255);
+  EXPECT_EQ(guess_preprocess(facts, facts.inputs.front()).settings.scale, 1. / 255);
 }
 
 TEST(GuessPreprocess, BytesStayBytes) {
   const InputSpec input = spec("x", {1, 224, 224, 3}, at::kByte);
   const ModelFacts facts{.inputs = {input}, .outputs = {{"y", {1, 1000}}}};
-  const PreprocessGuess guess = guess_preprocess(facts, input, 3);
+  const PreprocessGuess guess = guess_preprocess(facts, input);
   EXPECT_THAT(guess.because, testing::HasSubstr("not normalized, because the input is uint8"));
   const at::Tensor x = guess.settings.apply(at::full({3, 50, 70}, 9, at::kByte));
   EXPECT_EQ(x.scalar_type(), at::kByte);
@@ -145,10 +145,22 @@ TEST(GuessPreprocess, BytesStayBytes) {
 
 TEST(GuessPreprocess, GrayModelsOfUnknownKind) {
   const InputSpec input = spec("x", {1, 1, 64, 64});
-  const PreprocessGuess guess = guess_preprocess({.inputs = {input}}, input, 3);
+  const PreprocessGuess guess = guess_preprocess({.inputs = {input}}, input);
   const at::Tensor x = guess.settings.apply(at::full({3, 50, 70}, 255, at::kByte));
   EXPECT_EQ(x.sizes(), at::IntArrayRef({1, 64, 64}));
   EXPECT_NEAR(x.max().item<double>(), 1, 1e-6);
+}
+
+/// TorchScript files do not tell what they take.
+TEST(GuessPreprocess, SmallImagesKeepTheirSizeForAnUnknownInput) {
+  const InputSpec input{.name = "x"};
+  const PreprocessGuess small = guess_preprocess({.inputs = {input}}, input, {3, 32, 32});
+  EXPECT_EQ(small.preset, "cifar10");
+  EXPECT_EQ(small.because, "3x32x32 images");
+  const at::Tensor x = small.settings.apply(at::full({3, 32, 32}, 9, at::kByte));
+  EXPECT_EQ(x.sizes(), at::IntArrayRef({3, 32, 32}));
+  const PreprocessGuess large = guess_preprocess({.inputs = {input}}, input, {3, 300, 400});
+  EXPECT_EQ(large.preset, "imagenet");
 }
 
 }  // namespace

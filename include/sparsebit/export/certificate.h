@@ -76,10 +76,10 @@ struct Certificate {
   bool is_quantized = true;  ///< or the simulation has nothing to quantize, and the file is float
   std::string expected;  ///< what the others are compared with: "simulation" or "file, read again"
   std::vector<Comparison> comparisons = {};
-  /// If there is a float model. Not for detectors that select boxes by non-maximum suppression:
-  /// a list in another order is not a worse one. They are measured by mAP.
+  /// If there is a float model. Boxes that are selected by non-maximum suppression do not count: a
+  /// list in another order is not a worse one. Detectors are measured by mAP.
   std::optional<Quality> quality = {};
-  bool selects_boxes = false;  ///< there is such a selection in the file
+  bool selects_boxes = false;  ///< some outputs are such boxes
   std::optional<MeasuredSpeed> speed = {};
   /// By how many steps outputs move when floats that libraries round differently change in their
   /// last bit; measured where a comparison exceeds one step.

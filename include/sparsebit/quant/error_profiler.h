@@ -21,6 +21,8 @@ using ErrorMeasure = std::function<double(const at::Tensor& quantized, const at:
 
 /// The sum of squares, in double precision.
 double energy(const at::Tensor& tensor);
+/// Of a - b, whatever types they have.
+double energy_of_difference(const at::Tensor& a, const at::Tensor& b);
 /// 10 * log10(signal / noise). Infinite when there is no noise.
 double decibels(double signal, double noise);
 

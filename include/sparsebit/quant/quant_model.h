@@ -85,7 +85,7 @@ class QuantModel {
 
   /// Features in graph order, then weights.
   const std::vector<QuantPoint>& points() const { return points_; }
-  /// Whether the platform has integers for nothing in the model, so that it stays a float model.
+  /// Whether nothing is quantized, so that it stays a float model; floats() has the reasons.
   bool is_float() const;
   /// The quantizer of this node name. Throws InvalidArgument with near names.
   Quantizer& quantizer(const std::string& point) const;

@@ -88,11 +88,10 @@ std::string numbers_of(const Quality& quality) {
 }
 
 std::string quality_line(const Certificate& certificate) {
-  if (certificate.selects_boxes)
-    return "  quality: not judged, because the model selects boxes by NMS; `sparsebit eval` "
-           "measures "
-           "its mAP\n";
-  if (!certificate.quality) return "";
+  if (!certificate.quality)
+    return certificate.selects_boxes
+               ? "  quality: not judged: NMS selects boxes; `sparsebit eval` measures the mAP\n"
+               : "";
   const Quality& quality = *certificate.quality;
   std::string text = fmt::format("  quality as it will run: {} ({})\n", to_string(quality.level),
                                  numbers_of(quality));

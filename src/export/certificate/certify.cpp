@@ -107,7 +107,7 @@ class Certifier {
     read_again_->eval();
     result_.processor = processor();
     result_.is_quantized = facts_.is_quantized();
-    result_.selects_boxes = facts_.selects_boxes;
+    result_.selects_boxes = facts_.selects_boxes();
     result_.without_runtime = options.without_runtime;
     const fx::Kernels* kernels = options.simulation
                                      ? quant::float_kernels(options.simulation->platform())
@@ -186,8 +186,7 @@ class Certifier {
     result_.onnxruntime = runtime_->version();
     add_session(Runner::NotOptimized, options_.file, {.optimize = "disable"}, options_.most_steps);
     quantized_ = add_session(Runner::Optimized, options_.file, {}, options_.most_steps_optimized);
-    const bool runs_there = !platform() || platform()->runs_in_onnxruntime;
-    trials_.back().judged = runs_there && !result_.selects_boxes;
+    trials_.back().judged = !platform() || platform()->runs_in_onnxruntime;
     if (!options_.original.empty())
       original_ = add_session(Runner::FloatModel, options_.original, {}, std::nullopt);
   }
@@ -222,34 +221,51 @@ class Certifier {
       const Tensors found = run(trial, inputs);
       if (!trial.missing.empty()) continue;
       if (gives_other_sizes(trial, found, expected)) continue;
-      add(trial.meters, to_string(trial.runner), expected, found);
+      add(trial.meters, to_string(trial.runner), expected, found, outputs_of(trial.runner));
+      if (trial.runner != Runner::ReadAgain && all_are_selected())
+        trial.missing = "its outputs are boxes that NMS selects, which have no fixed order";
       if (trial.runner == Runner::FloatModel) of_float = found;
       if (trial.runner == Runner::NotOptimized ||
           (trial.runner == Runner::Optimized && trial.judged))
         deployed = found;
     }
     if (!deployed.empty() && !of_float.empty())
-      add(quality_, "the quantized file", of_float, deployed);
+      add(quality_, "the quantized file", of_float, deployed, Outputs::NotSelected);
   }
 
-  static void add(std::vector<DifferenceMeter>& meters, const std::string& who,
-                  const Tensors& expected, const Tensors& found) {
+  /// The same kernels give the same boxes; others may give them in another order.
+  enum class Outputs { All, NotSelected };
+  static Outputs outputs_of(Runner runner) {
+    return runner == Runner::ReadAgain ? Outputs::All : Outputs::NotSelected;
+  }
+  bool is_compared(size_t output, Outputs which) const {
+    return which == Outputs::All || !facts_.outputs[output].selected;
+  }
+  bool all_are_selected() const {
+    return std::all_of(facts_.outputs.begin(), facts_.outputs.end(),
+                       [](const QuantizedOutput& output) { return output.selected; });
+  }
+
+  void add(std::vector<DifferenceMeter>& meters, const std::string& who, const Tensors& expected,
+           const Tensors& found, Outputs which) const {
     SPARSEBIT_CHECK(found.size() == expected.size(), InvalidModel, who, " gives ", found.size(),
                     " results, and ", expected.size(), " are expected");
     meters.resize(expected.size());
-    for (size_t i = 0; i < expected.size(); ++i) meters[i].add(expected[i], found[i]);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      if (is_compared(i, which)) meters[i].add(expected[i], found[i]);
+    }
   }
 
   /// How many boxes a detector finds depends on data, so other arithmetic may find more or fewer.
   bool gives_other_sizes(Trial& trial, const Tensors& found, const Tensors& expected) const {
     if (trial.runner != Runner::FloatModel && trial.runner != Runner::Optimized) return false;
     for (size_t i = 0; i < expected.size(); ++i) {
-      const bool same = found[i].sizes() == expected[i].sizes();
+      const bool same = found[i].sizes() == expected[i].sizes() || facts_.outputs[i].selected;
       if (same || found[i].dim() != expected[i].dim()) continue;
       trial.missing =
           c10::str("'", facts_.outputs[i].name, "' has sizes that depend on data: it gives ",
                    found[i].sizes(), ", and ", expected[i].sizes(), " is expected");
-      trial.refused = trial.runner == Runner::Optimized && !result_.selects_boxes;
+      trial.refused = trial.runner == Runner::Optimized;
       return true;
     }
     return false;
@@ -280,7 +296,7 @@ class Certifier {
     for (int i = 0; i < kRuns; ++i) {
       Tensors changed;
       collect(probe_->run({inputs.begin(), inputs.end()}), changed);
-      add(rounding_, "the file", unchanged, changed);
+      add(rounding_, "the file", unchanged, changed, Outputs::NotSelected);
     }
     probed_ += count;
   }
@@ -297,7 +313,8 @@ class Certifier {
   /// What has no limit yet: one step or what rounding does, and as far as the float model.
   void set_limits() {
     constexpr double kRoundingTwice = 2, kLeast = 1, kMost = 32;
-    if (probed_ > 0) result_.rounding = most_steps_of(outputs_of(rounding_));
+    if (probed_ > 0)
+      result_.rounding = most_steps_of(compared_outputs(rounding_, Outputs::NotSelected));
     const double same = std::max(kLeast, kRoundingTwice * result_.rounding.value_or(0));
     std::optional<double> by_float_model;
     if (original_)
@@ -310,16 +327,18 @@ class Certifier {
     }
   }
 
-  Comparison outputs_of(const std::vector<DifferenceMeter>& meters) const {
+  Comparison compared_outputs(const std::vector<DifferenceMeter>& meters, Outputs which) const {
     Comparison comparison{.runner = Runner::ReadAgain};
-    for (size_t i = 0; i < meters.size(); ++i)
+    for (size_t i = 0; i < meters.size(); ++i) {
+      if (!is_compared(i, which)) continue;
       comparison.outputs.push_back(
           meters[i].result(facts_.outputs[i].name, facts_.outputs[i].scale));
+    }
     return comparison;
   }
 
   Comparison compared(const Trial& trial) const {
-    Comparison comparison = outputs_of(trial.meters);
+    Comparison comparison = compared_outputs(trial.meters, outputs_of(trial.runner));
     comparison.runner = trial.runner;
     comparison.limit = trial.limit;
     comparison.missing = trial.missing;
@@ -329,8 +348,7 @@ class Certifier {
   }
 
   void judge_quality() {
-    if (result_.selects_boxes) return;
-    const Comparison of_float = outputs_of(quality_);
+    const Comparison of_float = compared_outputs(quality_, Outputs::NotSelected);
     if (of_float.outputs.empty()) return;
     const auto worst = std::min_element(of_float.outputs.begin(), of_float.outputs.end(),
                                         [](auto& a, auto& b) { return a.snr < b.snr; });

@@ -10,6 +10,8 @@
 #include <bit>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <string>
 
 namespace sparsebit::exports {
 namespace {
@@ -45,12 +47,25 @@ bool is_integer_operator(const std::string& type) {
   return type.starts_with("QLinear") || type == "QGemm" || type == "MatMulIntegerToFloat";
 }
 
-bool selects_boxes(const onnx::GraphProto& graph) {
-  return std::any_of(graph.node().begin(), graph.node().end(), [](const onnx::NodeProto& node) {
-    bool found = node.op_type() == "NonMaxSuppression";
-    io::for_each_graph(node, [&](const onnx::GraphProto& inner) { found |= selects_boxes(inner); });
-    return found;
+bool selects_boxes(const onnx::NodeProto& node) {
+  bool found = node.op_type() == "NonMaxSuppression";
+  io::for_each_graph(node, [&](const onnx::GraphProto& inner) {
+    found |= std::any_of(inner.node().begin(), inner.node().end(),
+                         [](const onnx::NodeProto& each) { return selects_boxes(each); });
   });
+  return found;
+}
+
+/// Values that depend on a selection of boxes; nodes are in the order in which they run.
+std::set<std::string> selected_values(const onnx::GraphProto& graph) {
+  std::set<std::string> selected;
+  for (const onnx::NodeProto& node : graph.node()) {
+    const bool depends = selects_boxes(node) ||
+                         std::any_of(node.input().begin(), node.input().end(),
+                                     [&](const auto& name) { return selected.contains(name); });
+    if (depends) selected.insert(node.output().begin(), node.output().end());
+  }
+  return selected;
 }
 
 }  // namespace
@@ -60,6 +75,11 @@ const platforms::Platform* QuantizedFacts::platform() const {
   return known ? known->get() : nullptr;
 }
 
+bool QuantizedFacts::selects_boxes() const {
+  return std::any_of(outputs.begin(), outputs.end(),
+                     [](const QuantizedOutput& output) { return output.selected; });
+}
+
 bool QuantizedFacts::sums_are_exact(const platforms::Platform* platform) const {
   constexpr int kFewBits = 4;  // as SCALE_BITS of the platforms' configs
   return !has_integer_operators && platform && platform->exact_sums && scale_bits <= kFewBits;
@@ -67,7 +87,7 @@ bool QuantizedFacts::sums_are_exact(const platforms::Platform* platform) const {
 
 QuantizedFacts quantized_facts(const onnx::ModelProto& model) {
   QuantizedFacts facts;
-  facts.selects_boxes = selects_boxes(model.graph());
+  const std::set<std::string> selected = selected_values(model.graph());
   Constants constants;
   for (const onnx::TensorProto& tensor : model.graph().initializer())
     constants[tensor.name()] = &tensor;
@@ -87,7 +107,8 @@ QuantizedFacts quantized_facts(const onnx::ModelProto& model) {
   for (const onnx::ValueInfoProto& output : model.graph().output()) {
     const auto scale = scales.find(output.name());
     const bool known = scale != scales.end() && scale->second.numel() == 1;
-    facts.outputs.push_back({output.name(), known ? scale->second.item<double>() : 0});
+    facts.outputs.push_back({output.name(), known ? scale->second.item<double>() : 0,
+                             selected.contains(output.name())});
   }
   for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {
     if (entry.key() == "sparsebit.backend") facts.backend = entry.value();

@@ -13,6 +13,9 @@ namespace sparsebit::exports {
 struct QuantizedOutput {
   std::string name;
   double scale = 0;
+  /// Boxes selected by their scores (NMS), or something computed from them. Kernels that round
+  /// differently give them in another order, so they cannot be compared element by element.
+  bool selected = false;
 };
 
 /// What a certificate has to know about a quantized file.
@@ -20,12 +23,10 @@ struct QuantizedFacts {
   std::vector<QuantizedOutput> outputs = {};
   bool has_pairs = false;
   bool has_integer_operators = false;  ///< QLinearConv and the like
-  /// Boxes are selected by their scores (NMS). Kernels that round differently give them in another
-  /// order, so their lists cannot be compared element by element.
-  bool selects_boxes = false;
-  int scale_bits = 0;        ///< most significant bits of a scale of 8-bit integers
-  std::string backend = {};  ///< as `sparsebit quantize` noted it
+  int scale_bits = 0;                  ///< most significant bits of a scale of 8-bit integers
+  std::string backend = {};            ///< as `sparsebit quantize` noted it
 
+  bool selects_boxes() const;
   bool is_quantized() const { return has_pairs || has_integer_operators; }
   /// The platform of `backend`; null when it is unknown.
   const platforms::Platform* platform() const;

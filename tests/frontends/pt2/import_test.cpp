@@ -47,7 +47,8 @@ class EveryProgram : public testing::TestWithParam<const char*> {};
 TEST_P(EveryProgram, ComputesWhatTorchDid) {
   const auto module = import_pt2(fixture(std::string(GetParam()) + ".pt2"));
   fx::lint(module->graph(), *module);
-  const std::vector<at::Tensor> inputs = arrays(GetParam(), "x"), expected = arrays(GetParam(), "y");
+  const std::vector<at::Tensor> inputs = arrays(GetParam(), "x"),
+                                expected = arrays(GetParam(), "y");
   std::vector<at::Tensor> found;
   fx::Interpreter interpreter(*module, fx::RunMode::Inference);
   collect(interpreter.run({inputs.begin(), inputs.end()}), found);
@@ -69,11 +70,10 @@ TEST(Pt2Import, LayersStandAtTheirPaths) {
   for (const fx::Node& node : module->graph().nodes())
     if (node.op() == fx::Opcode::CallModule)
       layers.push_back(node.target() + " " + module->find(node.target())->type());
-  EXPECT_THAT(layers,
-              ElementsAre("stem.0 torch.nn.Conv2d", "stem.1 torch.nn.BatchNorm2d",
-                          "stem.2 torch.nn.ReLU", "block.conv torch.nn.Conv2d",
-                          "block.act torch.nn.SiLU", "pool torch.nn.AdaptiveAvgPool2d",
-                          "head torch.nn.Linear"));
+  EXPECT_THAT(layers, ElementsAre("stem.0 torch.nn.Conv2d", "stem.1 torch.nn.BatchNorm2d",
+                                  "stem.2 torch.nn.ReLU", "block.conv torch.nn.Conv2d",
+                                  "block.act torch.nn.SiLU", "pool torch.nn.AdaptiveAvgPool2d",
+                                  "head torch.nn.Linear"));
 }
 
 /// Also in the form that torch 2.15 writes: Symbol('s77', positive=True, integer=True).
