@@ -131,12 +131,14 @@ TEST_F(EvalDetector, HowTo) {
     EXPECT_EQ(results.back().code, 0) << line << "\n" << results.back().err;
   }
   fs::current_path(before);
-  ASSERT_EQ(results.size(), 4u);
+  ASSERT_EQ(results.size(), 7u);
   EXPECT_THAT(results[0].out, HasSubstr("mAP50 100.00 %"));
   EXPECT_THAT(results[1].out, HasSubstr("certificate: passed"));
   EXPECT_THAT(results[2].out, HasSubstr("mAP50 100.00 %"));
-  EXPECT_THAT(results[3].out, HasSubstr("--against  mAP50 100.00 %"));
-  EXPECT_THAT(results[3].out, HasSubstr("SNR (dB)"));
+  EXPECT_THAT(results[3].out, HasSubstr("sqnr (dB)"));
+  EXPECT_THAT(results[4].out, HasSubstr("certificate: passed"));
+  EXPECT_THAT(results[5].out, HasSubstr("mAP50 100.00 %"));
+  EXPECT_THAT(results[6].out, HasSubstr("SNR (dB)"));
 }
 
 // --- any model -----------------------------------------------------------------------------------

@@ -140,8 +140,11 @@ double most_elements(const Operator& op, const Args& args) {
   const Tensors tensors = tensors_in(args);
   switch (op.growth) {
     case Growth::None:
-      // What only moves or broadcasts elements makes no new ones.
-      if (op.view && !tensors.empty()) return std::max(total(tensors), broadcast(tensors));
+      // What only moves or broadcasts elements gives at most one result for each tensor, and a
+      // mask.
+      if (op.view && !tensors.empty())
+        return 2. * static_cast<double>(tensors.size()) *
+               std::max(total(tensors), broadcast(tensors));
       return tensors.empty() ? python_items(args)
                              : kMostAxes * std::max(total(tensors), broadcast(tensors));
     case Growth::Lookup:
