@@ -2,6 +2,7 @@
 
 LIMIT = 1e-4
 FASTER, CLEARER = 1.03, 1.0  # what counts as a loss: 3 % of time, 1 dB
+SLOWER = 0.97  # than float; what is nearer to 1 is noise
 TITLES = {"legacy": "ONNX, legacy", "dynamo": "ONNX, dynamo", "trace": "TorchScript", "pt2": ".pt2"}
 
 
@@ -93,7 +94,7 @@ def losses(row):
     if "ratio" not in ours:
         return []
     found = []
-    if ours["ratio"] < 1:
+    if ours["ratio"] < SLOWER:
         found.append(f"slower than float: {ours['ratio']:.2f} times as fast")
     if "ratio" in theirs and theirs["ratio"] > ours["ratio"] * FASTER:
         found.append(f"slower than the tool's file: {ours['ratio']:.2f} against {theirs['ratio']:.2f}"
@@ -124,9 +125,9 @@ def counted(rows):
     measured = [tool for tool in ours if "ratio" in tool]
     yield (f"- quantized: {sum('coverage' in tool for tool in ours)} of {len(of)} ONNX files, "
            f"{sum(tool.get('verdict') == 'passed' for tool in ours)} certificates passed, "
-           f"{sum(tool['ratio'] < 1 for tool in measured)} files slower than float")
+           f"{sum(tool['ratio'] < SLOWER for tool in measured)} files slower than float")
     yield (f"- ONNX Runtime's tool: {sum('ratio' in tool for tool in theirs)} of {len(of)} files, "
-           f"{sum(tool.get('ratio', 1) < 1 for tool in theirs)} slower than float")
+           f"{sum(tool.get('ratio', 1) < SLOWER for tool in theirs)} slower than float")
     both = [row for row in of if "ratio" in row["sparsebit"] and "ratio" in row["onnxruntime"]]
     faster = sum(row["sparsebit"]["ratio"] >= row["onnxruntime"]["ratio"] for row in both)
     compared = [row for row in both if None not in (row["sparsebit"].get("snr"),
@@ -152,7 +153,8 @@ IMPORT = """
 ## Import
 
 What `sparsebit run` computes against what torch computed: the largest difference as a share of the largest number, at most
-1e-04. Exporters: `torch.onnx.export` with `dynamo=False` and opset 17 (legacy) and with its default settings (dynamo),
+1e-04. The detectors of torchvision select boxes by score, and with random weights most scores are the same, so that any order
+of the boxes is right: ONNX Runtime and torch differ there as well. Exporters: `torch.onnx.export` with `dynamo=False` and opset 17 (legacy) and with its default settings (dynamo),
 `torch.jit.trace`, and `torch.export.save`. "Not made": the exporter itself failed.
 
 """
