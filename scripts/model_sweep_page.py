@@ -1,5 +1,7 @@
 """docs/model-sweep.md from the rows of scripts/model_sweep.py."""
 
+import re
+
 LIMIT = 1e-4
 FASTER, CLEARER = 1.03, 1.0  # what counts as a loss: 3 % of time, 1 dB
 SLOWER = 0.97  # than float; what is nearer to 1 is noise
@@ -105,8 +107,14 @@ def losses(row):
     return found
 
 
+def clean(text):
+    """Without the folders of this machine and colours of a terminal."""
+    text = re.sub("\x1b\\[[0-9;]*m|\\[[0-9;]+m", "", text)
+    return re.sub(r"(?:/[^/\s',():]+)+/([^/\s',():]+)", r"\1", text)[:220]
+
+
 def named(rows, texts):
-    lines = [f"- {row['model']} ({TITLES[row['exporter']]}): {'; '.join(texts(row))}"
+    lines = [f"- {row['model']} ({TITLES[row['exporter']]}): {'; '.join(map(clean, texts(row)))}"
              for row in rows if texts(row)]
     return lines or ["None."]
 
