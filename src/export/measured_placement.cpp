@@ -30,23 +30,18 @@ void write_quantized(fx::Module& model, const quant::QConfig& config,
 
 quant::QConfig config_of(const PlacementTime& way, quant::QConfig config) {
   config.schedule.float_where_faster = way.float_where_faster;
-  if (way.name == "float") config.selection.excluded_layers = {"*"};
+  if (!way.has_integers) config.selection.excluded_layers = {"*"};
   return config;
-}
-
-OnnxRuntime::Tensors by_name(const OrtSession& session, const std::vector<fx::Value>& example) {
-  OnnxRuntime::Tensors named;
-  for (size_t i = 0; i < std::min(session.inputs.size(), example.size()); ++i)
-    named[session.inputs[i]] = example[i].tensor();
-  return named;
 }
 
 /// The fastest run of each session, in turns until the time is over.
 std::vector<double> fastest(OnnxRuntime& runtime, const std::vector<OrtSession>& sessions,
                             const std::vector<fx::Value>& example, double seconds) {
   constexpr int kLeastRounds = 5, kMostRounds = 100, kAtOnce = 5;
+  const std::vector<at::Tensor> tensors = fx::Value(fx::List(example)).tensors();
   std::vector<OnnxRuntime::Tensors> inputs;
-  for (const OrtSession& session : sessions) inputs.push_back(by_name(session, example));
+  for (const OrtSession& session : sessions)
+    inputs.push_back(OnnxRuntime::by_name(session, tensors));
   std::vector<double> least(sessions.size(), std::numeric_limits<double>::infinity());
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
@@ -80,7 +75,7 @@ MeasuredPlacement measure_placements(fx::Module& model, const quant::QConfig& co
   OnnxRuntime runtime;
   MeasuredPlacement measured{.ways = {{.name = "float where faster", .float_where_faster = true},
                                       {.name = "integers everywhere"},
-                                      {.name = "float"}}};
+                                      {.name = "float", .has_integers = false}}};
   std::vector<std::unique_ptr<TempFile>> files;
   std::vector<OrtSession> sessions;
   for (const PlacementTime& way : measured.ways) {

@@ -12,6 +12,7 @@ namespace sparsebit::exports {
 struct PlacementTime {
   std::string name;  ///< "integers everywhere", "float where faster", "float"
   bool float_where_faster = false;
+  bool has_integers = true;
   double milliseconds = 0;  ///< of the fastest run, one thread
 };
 

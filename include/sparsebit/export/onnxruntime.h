@@ -45,6 +45,10 @@ class OnnxRuntime {
 
   using Tensors = std::map<std::string, at::Tensor>;  ///< by input name
 
+  /// The inputs of a session by name, given in the order of the file. Throws InvalidModel unless
+  /// there are as many.
+  static Tensors by_name(const OrtSession& session, const std::vector<at::Tensor>& inputs);
+
   /// Throws InvalidModel with ONNX Runtime's own words when it refuses the file.
   OrtSession load(const std::filesystem::path& model, const OrtOptions& options = {});
   void unload(const OrtSession& session);

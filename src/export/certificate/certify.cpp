@@ -46,14 +46,6 @@ Tensors run_here(fx::Executor& executor, const Tensors& inputs) {
   return results;
 }
 
-OnnxRuntime::Tensors by_name(const OrtSession& session, const Tensors& inputs) {
-  SPARSEBIT_CHECK(session.inputs.size() == inputs.size(), InvalidModel, "the file has ",
-                  session.inputs.size(), " inputs, and ", inputs.size(), " are given");
-  OnnxRuntime::Tensors named;
-  for (size_t i = 0; i < inputs.size(); ++i) named[session.inputs[i]] = inputs[i];
-  return named;
-}
-
 /// What a user wants to know of the processor that measured.
 std::string processor() {
   std::ifstream info("/proc/cpuinfo");
@@ -198,8 +190,9 @@ class Certifier {
     try {
       const OrtSession session = runtime_->load(file, how);
       trials_.back().run = [this, session, file](const Tensors& inputs) {
-        return with_context([&] { return runtime_->run(session, by_name(session, inputs)); },
-                            [&] { return "in ONNX Runtime with " + file.string(); });
+        return with_context(
+            [&] { return runtime_->run(session, OnnxRuntime::by_name(session, inputs)); },
+            [&] { return "in ONNX Runtime with " + file.string(); });
       };
       return session;
     } catch (const Error& e) {
@@ -388,8 +381,9 @@ class Certifier {
     const bool open = read_again_->fixed_batch() == 0;
     for (const at::Tensor& input : first_)
       one.push_back(open && input.dim() > 0 ? input.slice(0, 0, 1) : input);
-    return runtime_->time({*original_, *quantized_},
-                          {by_name(*original_, one), by_name(*quantized_, one)}, rounds);
+    return runtime_->time(
+        {*original_, *quantized_},
+        {OnnxRuntime::by_name(*original_, one), OnnxRuntime::by_name(*quantized_, one)}, rounds);
   }
 
   static void append(std::vector<RunTimes>& all, const std::vector<RunTimes>& more) {

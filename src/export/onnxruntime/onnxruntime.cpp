@@ -138,6 +138,15 @@ OnnxRuntime::OnnxRuntime() {
 
 OnnxRuntime::~OnnxRuntime() = default;
 
+OnnxRuntime::Tensors OnnxRuntime::by_name(const OrtSession& session,
+                                          const std::vector<at::Tensor>& inputs) {
+  SPARSEBIT_CHECK(session.inputs.size() == inputs.size(), InvalidModel, "the file has ",
+                  session.inputs.size(), " inputs, and ", inputs.size(), " are given");
+  Tensors named;
+  for (size_t i = 0; i < inputs.size(); ++i) named[session.inputs[i]] = inputs[i];
+  return named;
+}
+
 OrtSession OnnxRuntime::load(const std::filesystem::path& model, const OrtOptions& options) {
   const json answer = ask(*process_,
                           {{"do", "load"},
