@@ -179,15 +179,25 @@ exports::Certificate certify_file(const std::string& file, const std::string& or
   return certificate;
 }
 
-void write_certificate(const exports::Certificate& certificate, const std::string& file,
-                       bool replaced, const CertificationOptions& options) {
+bool is_certificate_of(const std::string& file) {
+  const std::string path = certificate_file(file, {});
+  if (!std::filesystem::exists(path)) return false;
+  const auto json = nlohmann::json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
+  return json.is_object() && json.contains("comparisons") &&
+         json.value("file", nlohmann::json()) == name_of(file);
+}
+
+void check_same_data(const exports::Certificate& certificate, const std::string& file,
+                     const CertificationOptions& options) {
   const std::string path = certificate_file(file, options);
-  check_certificate_file(file, replaced, options);
   const auto old = facts_of_certificate(path);
-  SPARSEBIT_CHECK(
-      options.force || replaced || !old || old->at("data") == certificate.sha256.at("data"),
-      InvalidArgument, path, ": it is a certificate made with other data, and was kept; ",
-      kHowToWrite);
+  SPARSEBIT_CHECK(options.force || !old || old->at("data") == certificate.sha256.at("data"),
+                  InvalidArgument, path,
+                  ": it is a certificate made with other data, and was kept; ", kHowToWrite);
+}
+
+void write_certificate(const exports::Certificate& certificate, const std::string& file,
+                       const std::string& path) {
   auto json = nlohmann::ordered_json::parse(exports::to_json(certificate));
   json["file"] = name_of(file);
   write_file_atomically(path, json.dump(2) + "\n");

@@ -50,10 +50,17 @@ exports::Certificate certify_file(const std::string& file, const std::string& or
                                   const std::string& config, quant::QuantModel* simulation,
                                   const PreparedData& data, const CertificationOptions& options);
 
-/// Writes the certificate. Throws InvalidArgument, without --force, when there is one of the same
-/// file that was made with other data.
+/// Whether the certificate beside a file is about a file of this name.
+bool is_certificate_of(const std::string& file);
+
+/// Throws InvalidArgument, without --force, when there is a certificate of the same file that was
+/// made with other data.
+void check_same_data(const exports::Certificate& certificate, const std::string& file,
+                     const CertificationOptions& options);
+
+/// Writes the certificate of `file` to `path`.
 void write_certificate(const exports::Certificate& certificate, const std::string& file,
-                       bool replaced, const CertificationOptions& options);
+                       const std::string& path);
 
 /// Throws InvalidModel, saying what is too far, missing or useless, unless all is well.
 void check_passed(const exports::Certificate& certificate, const CertificationOptions& options);

@@ -55,7 +55,9 @@ void certify(const CertifyOptions& options, std::ostream& out) {
   const exports::Certificate certificate =
       certify_file(options.file, options.original, origin.config, simulation.get(), data, asked);
   out << (asked.json ? exports::to_json(certificate) : exports::to_text(certificate));
-  write_certificate(certificate, options.file, /*replaced=*/false, asked);
+  check_certificate_file(options.file, /*replaced=*/false, asked);
+  check_same_data(certificate, options.file, asked);
+  write_certificate(certificate, options.file, certificate_file(options.file, asked));
   if (!asked.json) out << "wrote " << certificate_file(options.file, asked) << "\n";
   check_passed(certificate, asked);
 }

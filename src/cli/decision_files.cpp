@@ -12,19 +12,20 @@ namespace sparsebit::cli {
 
 void check_strictly(const quant::QuantModel& model, const report::Coverage& coverage) {
   const report::NodeNames names(model.module().graph());
-  std::string problems;
+  std::vector<std::string> problems = model.unused_patterns();
   const auto add = [&](const quant::Decision& decision) {
-    problems += "\n  " + decision.node + ": " + report::sentence(decision, model.platform());
+    problems.push_back(decision.node + ": " + report::sentence(decision, model.platform()));
   };
-  for (const std::string& pattern : model.unused_patterns()) problems += "\n  " + pattern;
   for (const quant::Decision& decision : model.floats()) {
     if (decision.kind == quant::DecisionKind::UnknownOperator) add(names.shown(decision));
   }
   for (const report::NodeCoverage* node : coverage.floats()) {
     if (node->macs > 0) add(*node->why_float);
   }
-  SPARSEBIT_CHECK(problems.empty(), InvalidArgument,
-                  "--strict: these are not quantized as asked:", problems);
+  if (problems.empty()) return;
+  Error error(ErrorKind::InvalidArgument, "--strict: these are not quantized as asked:");
+  for (const std::string& problem : problems) error.add_context(problem);
+  throw error;
 }
 
 void write_decisions(const std::string& file, const quant::QuantModel& model) {

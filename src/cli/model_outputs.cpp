@@ -3,6 +3,7 @@
 #include "cli/model_summary.h"
 #include "cli/shape_text.h"
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/output_set.h"
 #include "sparsebit/fx/naming.h"
 #include "sparsebit/io/npy.h"
 
@@ -97,15 +98,17 @@ void save_outputs(std::vector<ModelOutput>& outputs, const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   SPARSEBIT_CHECK(!error, Io, folder.string(), ": cannot make the folder: ", error.message());
+  OutputSet together;
   std::set<std::string> taken;
   for (ModelOutput& output : outputs) {
     const std::string base = file_name(output.name);
     std::string name = base;
     for (int i = 1; !taken.insert(name).second; ++i) name = base + "_" + std::to_string(i);
     const fs::path file = folder / (name + ".npy");
-    io::save_npy(file, output.tensor);
+    io::save_npy(together.stage(file), output.tensor);
     output.file = file;
   }
+  together.commit();
 }
 
 std::string outputs_as_table(const std::vector<ModelOutput>& outputs) {

@@ -6,9 +6,9 @@
 #include "cli/model_summary.h"
 #include "cli/output_files.h"
 
-#include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/log.h"
+#include "sparsebit/core/output_set.h"
 #include "sparsebit/export/measured_placement.h"
 #include "sparsebit/export/quantized_file.h"
 #include "sparsebit/export/quantized_onnx.h"
@@ -366,31 +366,40 @@ void quantize(QuantizeOptions options, std::ostream& out) {
   if (options.accuracy || !asked.data.labels.empty())
     summary.accuracies = measure_both(asked, *model, data, given.warnings);
   summary.warnings = given.warnings;
-  malloc_trim(0);  // what calibration needed; the export holds every weight twice
+  malloc_trim(0);     // what calibration needed; the export holds every weight twice
+  OutputSet outputs;  // model, decisions and certificate appear together
+  const std::string staged = outputs.stage(options.output).string();
   if (is_onnx(options.output)) {
     using Form = exports::QuantizedOnnxOptions::Form;
     exports::export_onnx(
-        *model, options.output,
+        *model, staged,
         {.opset = options.opset > 0 ? options.opset : opset_for(*model),
          .save = {.largest_file = options.external_data ? 0 : io::kLargestOnnxFile},
          .quantized = {.form = options.format == "qdq" ? Form::Pairs : Form::Operators,
                        .bits_attribute = options.extra_info},
          .metadata = {{"sparsebit.origin", origin_of(options, *model, data)}}});
   } else {
-    exports::save_quantized(*model, options.output, origin_of(options, *model, data));
+    exports::save_quantized(*model, staged, origin_of(options, *model, data));
   }
-  if (!options.decisions.empty()) write_decisions(options.decisions, *model);
+  if (!options.decisions.empty())
+    write_decisions(outputs.stage(options.decisions).string(), *model);
   if (std::filesystem::is_regular_file(asked.model))
     summary.bytes_before = io::bytes_of_model(asked.model);
-  summary.bytes = io::bytes_of_model(options.output);
+  summary.bytes = io::bytes_of_model(staged);
   if (options.certify) {
     CertificationOptions certification = options.certification;
     certification.json = asked.json;
     certification.common = asked.common;
-    summary.certificate = certify_file(options.output, asked.model, chosen_config(asked).text,
-                                       model.get(), data, certification);
-    write_certificate(*summary.certificate, options.output, /*replaced=*/true, certification);
+    summary.certificate = certify_file(staged, asked.model, chosen_config(asked).text, model.get(),
+                                       data, certification);
+    const std::string certificate = certificate_file(options.output, certification);
+    write_certificate(*summary.certificate, options.output, outputs.stage(certificate).string());
+  } else if (is_certificate_of(options.output)) {
+    outputs.remove_at_commit(certificate_file(options.output, {}));
+    log_warning("{} is removed: it certifies the file that is replaced",
+                certificate_file(options.output, {}));
   }
+  outputs.commit();
   out << (asked.json ? as_json(options, *model, summary) : as_text(options, *model, summary));
   if (summary.certificate) check_passed(*summary.certificate, options.certification);
 }

@@ -1,19 +1,19 @@
 #include "sparsebit/core/atomic_file.h"
 
+#include "core/descriptor.h"
+#include "core/temporary_names.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/interrupt.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <random>
+#include <optional>
 #include <streambuf>
 #include <system_error>
-#include <utility>
 
 namespace sparsebit {
 namespace {
@@ -24,21 +24,6 @@ Error io_error(const fs::path& path, const std::string& failure, int error_numbe
   const std::string reason = std::generic_category().message(error_number);
   return {ErrorKind::Io, {.what = failure + ": " + reason, .where = path.string()}};
 }
-
-// Owns a file descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int get() const { return fd_; }
-  int close() { return fd_ < 0 ? 0 : ::close(std::exchange(fd_, -1)); }
-
- private:
-  int fd_;
-};
 
 // A stream buffer on a descriptor. Unlike std::filebuf it remembers why a write failed, and its
 // descriptor can be synced.
@@ -105,15 +90,21 @@ void check_target(const fs::path& target) {
   }
 }
 
-// Creates a new file beside `target` and stores its name. Not mkstemp: that ignores the umask.
-int create_beside(const fs::path& target, fs::path& created) {
+/// A file without a name in the folder of `target`: it vanishes when the process is killed. Closed
+/// where the file system has no such files, or where /proc is missing, through which it gets its
+/// name.
+Descriptor create_unnamed(const fs::path& target) {
+  if (::access("/proc/self/fd", X_OK) != 0) return {};
+  return Descriptor(::open(folder_of(target).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+}
+
+/// Creates a new file beside `target` and stores its name. Not mkstemp: that ignores the umask.
+Descriptor create_named(const fs::path& target, fs::path& created) {
   constexpr int kAttempts = 100;
-  std::random_device entropy;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    // The target's own name is left out: with a suffix it could be longer than a name may be.
-    created = folder_of(target) / fmt::format(".sparsebit-{:08x}{:08x}.tmp", entropy(), entropy());
-    const int fd = ::open(created.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0) return fd;
+    created = folder_of(target) / temporary_name();
+    Descriptor file(::open(created.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (file.is_open()) return file;
     if (errno != EEXIST && errno != EINTR) break;
   }
   const int error_number = errno;
@@ -121,30 +112,55 @@ int create_beside(const fs::path& target, fs::path& created) {
   throw io_error(target, "cannot create a file in '" + folder + "'", error_number);
 }
 
+/// A replaced file keeps its access mode.
+void copy_mode(const fs::path& target, int descriptor) {
+  struct stat old {};
+  if (::stat(target.c_str(), &old) == 0) ::fchmod(descriptor, old.st_mode & 07777);
+}
+
 // Makes the rename itself durable. Some file systems cannot, and the file is complete either way.
 void sync_folder(const fs::path& folder) {
   const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (descriptor.get() >= 0) ::fsync(descriptor.get());
+  if (descriptor.is_open()) ::fsync(descriptor.get());
 }
 
 }  // namespace
 
 struct AtomicFile::Impl {
   explicit Impl(fs::path path)
-      : target(std::move(path)),
-        descriptor(create_beside(target, temporary)),
-        interruptible(temporary),
-        buffer(descriptor.get()),
-        stream(&buffer) {}
+      : target(std::move(path)), descriptor(create()), buffer(descriptor.get()), stream(&buffer) {
+    lock_temporary(descriptor.get());
+    copy_mode(target, descriptor.get());
+  }
 
   ~Impl() {
-    if (!committed) ::unlink(temporary.c_str());
+    if (!temporary.empty() && !committed) ::unlink(temporary.c_str());
+  }
+
+  Descriptor create() {
+    remove_abandoned_temporaries(folder_of(target));
+    Descriptor unnamed = create_unnamed(target);
+    if (unnamed.is_open()) return unnamed;
+    Descriptor named = create_named(target, temporary);
+    removed.emplace(temporary);
+    return named;
+  }
+
+  /// Gives an unnamed file a temporary name, from which it can replace another one.
+  void name_it() {
+    if (!temporary.empty()) return;
+    const fs::path name = folder_of(target) / temporary_name();
+    removed.emplace(name);
+    const std::string self = "/proc/self/fd/" + std::to_string(descriptor.get());
+    if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
+      throw io_error(target, "cannot write", errno);
+    temporary = name;
   }
 
   fs::path target;
-  fs::path temporary;
+  fs::path temporary;  // empty while the file has no name
+  std::optional<RemoveOnInterrupt> removed;
   Descriptor descriptor;
-  RemoveOnInterrupt interruptible;
   DescriptorBuffer buffer;
   std::ostream stream;
   bool finished = false;
@@ -171,9 +187,8 @@ void AtomicFile::finish() {
     throw Error(ErrorKind::Io,
                 {.what = "cannot write: the stream has failed", .where = file.target.string()});
   }
-  if (::fsync(file.descriptor.get()) != 0 || file.descriptor.close() != 0) {
-    throw io_error(file.target, "cannot write", errno);
-  }
+  if (::fsync(file.descriptor.get()) != 0) throw io_error(file.target, "cannot write", errno);
+  file.name_it();
   file.finished = true;
 }
 
@@ -185,6 +200,7 @@ void AtomicFile::commit() {
     throw io_error(file.target, "cannot replace", errno);
   }
   file.committed = true;
+  file.removed.reset();
   sync_folder(folder_of(file.target));
 }
 
@@ -197,7 +213,7 @@ void write_file_atomically(const fs::path& path, std::string_view bytes) {
 std::string read_file(const fs::path& path) {
   const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat info {};
-  if (descriptor.get() < 0 || ::fstat(descriptor.get(), &info) != 0) {
+  if (!descriptor.is_open() || ::fstat(descriptor.get(), &info) != 0) {
     throw io_error(path, "cannot read", errno);
   }
   std::string contents;

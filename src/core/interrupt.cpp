@@ -1,5 +1,7 @@
 #include "sparsebit/core/interrupt.h"
 
+#include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -60,14 +62,50 @@ DeferInterrupts::~DeferInterrupts() {
   if (const int number = pending.exchange(0)) RemoveOnInterrupt::on_signal(number);
 }
 
+namespace {
+
+/// Removes a folder of files, with system calls only: std::filesystem allocates.
+void remove_folder(const char* path) {
+  struct Entry {  // linux_dirent64
+    uint64_t inode;
+    int64_t next;
+    uint16_t length;
+    uint8_t type;
+    char name[1];
+  };
+  constexpr size_t kSize = 4096;
+  alignas(Entry) std::array<char, kSize> entries;
+  const int folder = ::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0) return;
+  long read;
+  while ((read = ::syscall(SYS_getdents64, folder, entries.data(), entries.size())) > 0) {
+    for (long at = 0; at < read;) {
+      const auto* entry = reinterpret_cast<const Entry*>(entries.data() + at);
+      ::unlinkat(folder, entry->name, 0);  // fails for "." and ".."
+      at += entry->length;
+    }
+  }
+  ::close(folder);
+  ::rmdir(path);
+}
+
+}  // namespace
+
+void RemoveOnInterrupt::remove_all() {
+  for (Slot& slot : Slot::all) {
+    if (slot.state != Slot::Ready) continue;
+    if (::unlink(slot.path.data()) != 0) remove_folder(slot.path.data());
+  }
+}
+
+void remove_unfinished_files() { RemoveOnInterrupt::remove_all(); }
+
 void RemoveOnInterrupt::on_signal(int number) {
   if (deferring > 0) {
     pending = number;
     return;
   }
-  for (Slot& slot : Slot::all) {
-    if (slot.state == Slot::Ready) ::unlink(slot.path.data());
-  }
+  remove_all();
   std::signal(number, SIG_DFL);
   std::raise(number);
 }

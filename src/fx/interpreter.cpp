@@ -3,6 +3,7 @@
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/fx/call.h"
 #include "sparsebit/fx/computable.h"
+#include "sparsebit/fx/ops/work_limit.h"
 #include "sparsebit/fx/resolve.h"
 #include "sparsebit/fx/tracer.h"
 
@@ -184,6 +185,8 @@ void run_in_eval_mode(Module& module, const Run& run) {
 }  // namespace
 
 Value record_shapes(GraphModule& module, std::vector<Value> inputs) {
+  constexpr double kMostWork = 2e13;  // minutes; the largest models people have take 1e12 MACs
+  const WorkLimit limit(kMostWork);
   std::unordered_map<const Node*, TensorInfo> seen;
   Interpreter interpreter(module, RunMode::Inference);
   interpreter.skip_uncomputable();

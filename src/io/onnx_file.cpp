@@ -4,6 +4,7 @@
 
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/interrupt.h"
 #include "sparsebit/core/mapped_file.h"
 #include "sparsebit/io/onnx_all_tensors.h"
 
@@ -153,6 +154,7 @@ void save_onnx(onnx::ModelProto model, const std::filesystem::path& path,
   }
   data.finish();
   write_message(model, path, file);
+  const DeferInterrupts both_or_none;
   data.commit();  // nothing but two renames from here on: the files belong together
   file.commit();
 }

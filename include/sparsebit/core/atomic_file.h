@@ -10,10 +10,12 @@ namespace sparsebit {
 
 /// A file that appears complete or not at all.
 ///
-/// What is written goes to a temporary file in the folder of the target; commit() renames it over
-/// the target. Without commit(), for instance when an exception passes, the destructor removes the
-/// temporary file and the target stays as it was. The mode of the file follows the umask. A
-/// symbolic link as target is replaced, not followed.
+/// The file has no name until finish() or commit(), which then renames it over the target: nothing
+/// is left behind even when the process is killed. (Where the file system knows no unnamed files,
+/// it is called .sparsebit-*.tmp meanwhile, and removed by the next process that writes to the
+/// folder.) Without commit(), for instance when an exception passes, the target stays as it was. A
+/// replaced file keeps its access mode, a new one follows the umask. A symbolic link as target is
+/// replaced, not followed.
 ///
 ///     AtomicFile file("model.json");
 ///     file.stream() << text;

@@ -16,6 +16,7 @@ enum class ErrorKind {
   DataDependent,    ///< a value was needed while tracing, when only its name is known
   Unsupported,      ///< understood, but this build or this version does not do it
   Io,               ///< a file could not be read or written
+  TooLarge,         ///< needs more memory, work or time than the limits allow
   Internal,         ///< a bug of ours
 };
 

@@ -66,7 +66,8 @@ class Interpreter : public Executor {
 };
 
 /// Runs the graph once, in eval mode, and notes on each node the shape and type of the tensor it
-/// gave. Returns what the model gave; None in place of what cannot be computed.
+/// gave. Returns what the model gave; None in place of what cannot be computed. Throws TooLarge for
+/// a model whose run would take too many MACs (see WorkLimit).
 Value record_shapes(GraphModule& module, std::vector<Value> inputs);
 
 }  // namespace sparsebit::fx

@@ -2,6 +2,7 @@
 
 #include "fx/ops/half_precision.h"
 #include "sparsebit/core/error_context.h"
+#include "sparsebit/fx/ops/work_limit.h"
 
 #include <algorithm>
 
@@ -128,13 +129,19 @@ Args bind_call(const Spelling& spelling, std::span<const Value> args, const Kwar
 }
 
 Value run_kernel(const Operator& op, const Args& args) {
-  const auto run = [&] {
+  const auto compute = [&] {
     try {
       return op.kernel(args);
     } catch (const std::exception& e) {
       if (!misses_float16(e)) throw;
     }
     return run_in_float32(op.kernel, args);
+  };
+  const auto run = [&] {
+    check_work(op, args);
+    Value result = compute();
+    check_result_size(result);
+    return result;
   };
   return with_context(run, [&] {
     const std::string arguments = describe_arguments(args);

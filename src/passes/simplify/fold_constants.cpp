@@ -3,6 +3,7 @@
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/fx/ops/result_size.h"
+#include "sparsebit/fx/ops/work_limit.h"
 
 #include <ATen/ATen.h>
 
@@ -20,6 +21,9 @@ using fx::Value;
 constexpr size_t kSmall = size_t{1} << 20;
 /// Results that may have more elements than this are not computed to see how large they are.
 constexpr double kMostElements = 1 << 24;
+/// Elements read and MACs of all constants together: a few seconds. The rest is computed when the
+/// model runs.
+constexpr double kMostWork = 2e10;
 /// Weights that are integers in a file stay integers.
 constexpr const char* kDequantize = "onnx.DequantizeLinear";
 
@@ -46,6 +50,7 @@ class ConstantFolder {
   }
 
   void run() {
+    const fx::WorkLimit limit(kMostWork);
     for (Node* node : rewriter_.index().nodes()) {
       if (std::optional<Constant> constant = compute(*node)) known_.emplace(node, *constant);
     }

@@ -1,0 +1,174 @@
+#include "sparsebit/core/memory_limit.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/letter_case.h"
+
+#include <c10/core/CPUAllocator.h>
+#include <fmt/format.h>
+
+#include <malloc.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <limits>
+
+namespace sparsebit {
+namespace {
+
+std::atomic<int64_t> limit = 0;  // 0: limit_memory() was not called
+std::atomic<int64_t> in_use = 0;
+
+constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
+
+/// A number in a file of the kernel ("max" and missing files: unlimited).
+int64_t number_in(const char* file) {
+  int64_t number = 0;
+  std::ifstream stream(file);
+  return stream >> number && number > 0 ? number : kUnlimited;
+}
+
+/// MemAvailable of /proc/meminfo, which counts what caches give back.
+int64_t available_on_machine() {
+  std::ifstream stream("/proc/meminfo");
+  std::string word;
+  while (stream >> word) {
+    int64_t kilobytes = 0;
+    if (word == "MemAvailable:" && stream >> kilobytes) return kilobytes * 1024;
+  }
+  return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE);
+}
+
+int64_t limit_of_container() {
+  return std::min(number_in("/sys/fs/cgroup/memory.max"),
+                  number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+}
+
+/// What `ulimit -v` leaves beside the address space that is taken already.
+int64_t left_of_address_space() {
+  struct rlimit address_space {};
+  if (getrlimit(RLIMIT_AS, &address_space) != 0 || address_space.rlim_cur == RLIM_INFINITY)
+    return kUnlimited;
+  const int64_t pages = number_in("/proc/self/statm");
+  const int64_t taken = pages == kUnlimited ? 0 : pages * sysconf(_SC_PAGE_SIZE);
+  return std::max<int64_t>(static_cast<int64_t>(address_space.rlim_cur) - taken, 1);
+}
+
+void take(int64_t bytes, std::string_view purpose) {
+  const int64_t before = in_use.fetch_add(bytes);
+  if (bytes <= memory_limit() - before) return;
+  in_use -= bytes;
+  throw Error(ErrorKind::TooLarge,
+              fmt::format("{} needs {} of memory; the limit is {}{}; --max-memory or "
+                          "SPARSEBIT_MAX_MEMORY raises it",
+                          purpose, bytes_text(static_cast<double>(bytes)),
+                          bytes_text(static_cast<double>(memory_limit())),
+                          before > 0 ? fmt::format(", and {} are in use",
+                                                   bytes_text(static_cast<double>(before)))
+                                     : ""));
+}
+
+/// libtorch's own allocator, with a count of the bytes that are alive.
+class CountingAllocator : public c10::Allocator {
+ public:
+  c10::DataPtr allocate(size_t bytes) const override {
+    constexpr size_t kMost = std::numeric_limits<int64_t>::max() / 2;
+    take(static_cast<int64_t>(std::min(bytes, kMost)), "a tensor");
+    void* memory = nullptr;
+    try {
+      memory = c10::GetDefaultCPUAllocator()->raw_allocate(bytes);
+    } catch (...) {
+      in_use -= static_cast<int64_t>(bytes);
+      throw;
+    }
+    // The block may be larger; release() can only ask for its real size.
+    in_use += size_of(memory) - static_cast<int64_t>(bytes);
+    return {memory, memory, &release, c10::Device(c10::DeviceType::CPU)};
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return &release; }
+
+ private:
+  static int64_t size_of(void* memory) { return static_cast<int64_t>(malloc_usable_size(memory)); }
+
+  static void release(void* memory) {
+    in_use -= size_of(memory);
+    c10::GetDefaultCPUAllocator()->raw_deallocate(memory);
+  }
+};
+
+}  // namespace
+
+int64_t available_memory() {
+  static const int64_t bytes = [] {
+    const int64_t least =
+        std::min({available_on_machine(), limit_of_container(), left_of_address_space()});
+    return std::max<int64_t>(static_cast<int64_t>(0.8 * static_cast<double>(least)), 1);
+  }();
+  return bytes;
+}
+
+void limit_memory(int64_t bytes) {
+  SPARSEBIT_CHECK(bytes > 0, InvalidArgument, "the memory limit must be positive, got ", bytes);
+  static CountingAllocator allocator;
+  constexpr uint8_t kAboveDefault = 1;
+  c10::SetCPUAllocator(&allocator, kAboveDefault);
+  limit = bytes;
+}
+
+int64_t memory_limit() {
+  const int64_t bytes = limit;
+  return bytes > 0 ? bytes : available_memory();
+}
+
+int64_t memory_in_use() { return in_use; }
+
+void check_memory(int64_t bytes, std::string_view purpose) {
+  const MemoryReservation fits(bytes, purpose);
+}
+
+MemoryReservation::MemoryReservation(int64_t bytes, std::string_view purpose) : bytes_(bytes) {
+  take(bytes_, purpose);
+}
+
+MemoryReservation::~MemoryReservation() { in_use -= bytes_; }
+
+std::optional<int64_t> parse_bytes(std::string_view text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  if (error != std::errc() || !(number >= 0)) return std::nullopt;
+  std::string unit = lower_case(std::string(stop, end));
+  std::erase(unit, ' ');
+  if (unit == "b" || unit == "bytes") unit.clear();
+  double scale = 1;
+  if (!unit.empty()) {
+    constexpr std::string_view kPrefixes = "kmgt";
+    const size_t power = kPrefixes.find(unit.front());
+    const std::string rest = unit.substr(1);
+    if (power == std::string_view::npos || (!rest.empty() && rest != "b" && rest != "ib"))
+      return std::nullopt;
+    scale = std::pow(rest == "ib" ? 1024. : 1000., static_cast<double>(power + 1));
+  }
+  const double bytes = number * scale;
+  if (bytes > 9e18) return std::nullopt;
+  return static_cast<int64_t>(bytes);
+}
+
+std::string bytes_text(double bytes) {
+  constexpr std::array kUnits = {"kB", "MB", "GB", "TB", "PB", "EB"};
+  if (bytes < 1000) return fmt::format("{:.0f} bytes", bytes);
+  size_t unit = 0;
+  bytes /= 1000;
+  while (bytes >= 999.5 && unit + 1 < kUnits.size()) {
+    bytes /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.3g} {}", bytes, kUnits[unit]);
+}
+
+}  // namespace sparsebit
