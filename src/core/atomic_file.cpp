@@ -91,11 +91,12 @@ fs::path folder_of(const fs::path& target) {
   return target.has_parent_path() ? target.parent_path() : fs::path(".");
 }
 
-// A device must not be renamed over: `-o /dev/null` run by root would destroy it.
+// Renaming over a device would destroy it, `-o /dev/null` run by root for instance.
 void check_target(const fs::path& target) {
   struct stat info {};
   if (::stat(target.c_str(), &info) != 0) {
-    if (errno == ENOENT || errno == EACCES || errno == ENOTDIR) return;  // creating tells more
+    if (errno == ENOENT || errno == EACCES || errno == ENOTDIR)
+      return;  // creating the file gives a better error
     throw io_error(target, "cannot write", errno);
   }
   if (S_ISDIR(info.st_mode)) throw io_error(target, "cannot write", EISDIR);
@@ -105,12 +106,13 @@ void check_target(const fs::path& target) {
   }
 }
 
-// Creates a new file beside `target` and stores its name. Not mkstemp: that ignores the umask.
+// Creates a new file in the folder of `target` and stores its name. Not mkstemp(), which ignores
+// the umask.
 int create_beside(const fs::path& target, fs::path& created) {
   constexpr int kAttempts = 100;
   std::random_device entropy;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    // The target's own name is left out: with a suffix it could be longer than a name may be.
+    // Not derived from the target's name: with a suffix it could exceed the maximum length.
     created = folder_of(target) / fmt::format(".sparsebit-{:08x}{:08x}.tmp", entropy(), entropy());
     const int fd = ::open(created.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd >= 0) return fd;
@@ -121,7 +123,8 @@ int create_beside(const fs::path& target, fs::path& created) {
   throw io_error(target, "cannot create a file in '" + folder + "'", error_number);
 }
 
-// Makes the rename itself durable. Some file systems cannot, and the file is complete either way.
+// Makes the rename durable. Errors are ignored: some file systems do not support it, and the file
+// is complete either way.
 void sync_folder(const fs::path& folder) {
   const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (descriptor.get() >= 0) ::fsync(descriptor.get());
@@ -167,7 +170,7 @@ void AtomicFile::finish() {
   if (file.buffer.error_number() != 0) {
     throw io_error(file.target, "cannot write", file.buffer.error_number());
   }
-  if (!file.stream) {  // whoever wrote to the stream marked it as failed
+  if (!file.stream) {  // the writer set failbit or badbit
     throw Error(ErrorKind::Io,
                 {.what = "cannot write: the stream has failed", .where = file.target.string()});
   }
@@ -201,7 +204,7 @@ std::string read_file(const fs::path& path) {
     throw io_error(path, "cannot read", errno);
   }
   std::string contents;
-  // The size is only a hint: pipes have none, and a file may grow. One more to see the end.
+  // The size is only a hint: pipes have none, and a file may grow. One byte more to detect the end.
   size_t capacity = S_ISREG(info.st_mode) ? static_cast<size_t>(info.st_size) + 1 : 1 << 16;
   size_t size = 0;
   while (true) {

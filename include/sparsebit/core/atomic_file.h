@@ -10,10 +10,10 @@ namespace sparsebit {
 
 /// A file that appears complete or not at all.
 ///
-/// What is written goes to a temporary file in the folder of the target; commit() renames it over
-/// the target. Without commit(), for instance when an exception passes, the destructor removes the
-/// temporary file and the target stays as it was. The mode of the file follows the umask. A
-/// symbolic link as target is replaced, not followed.
+/// The stream writes to a temporary file in the folder of the target; commit() renames it over the
+/// target. Without commit(), for instance when an exception is thrown, the destructor removes the
+/// temporary file and the target is unchanged. The mode of the file follows the umask. A symbolic
+/// link as target is replaced, not followed.
 ///
 ///     AtomicFile file("model.json");
 ///     file.stream() << text;
@@ -26,10 +26,10 @@ class AtomicFile {
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  /// Where to write. Lives as long as this object. Errors are kept and reported by commit().
+  /// The stream to write to, valid as long as this object. Write errors are reported by commit().
   std::ostream& stream();
 
-  /// Writes everything out, so that commit() has nothing left to do but to rename: for files that
+  /// Flushes and syncs the temporary file, so that commit() only renames it: for several files that
   /// must appear together. Throws as commit() does.
   void finish();
 

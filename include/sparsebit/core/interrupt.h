@@ -4,11 +4,13 @@
 
 namespace sparsebit {
 
-/// From now on SIGINT (Ctrl-C), SIGTERM and SIGHUP remove unfinished files before they end the
-/// process as they always do. For main() of a program: a library leaves signals alone.
+/// Installs handlers for SIGINT (Ctrl-C), SIGTERM and SIGHUP that remove unfinished files and then
+/// end the process as by default. For main() of a program; a library should not change signal
+/// handlers.
 void clean_up_on_interrupt();
 
-/// While it is alive, an interrupt waits: for files that have to appear together.
+/// Delays interrupts while it is alive, for instance while several files that belong together are
+/// renamed.
 class DeferInterrupts {
  public:
   DeferInterrupts();
@@ -17,7 +19,7 @@ class DeferInterrupts {
   DeferInterrupts& operator=(const DeferInterrupts&) = delete;
 };
 
-/// Names an unfinished file, so that an interrupt removes it while this object is alive.
+/// Registers an unfinished file, which an interrupt removes while this object is alive.
 class RemoveOnInterrupt {
  public:
   explicit RemoveOnInterrupt(const std::filesystem::path& file);
@@ -32,7 +34,7 @@ class RemoveOnInterrupt {
   friend void clean_up_on_interrupt();
   friend class DeferInterrupts;
 
-  Slot* slot_;  // null when there was no room
+  Slot* slot_;  // null when all slots are in use
 };
 
 }  // namespace sparsebit
