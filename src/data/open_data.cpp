@@ -48,7 +48,7 @@ class DataOpener {
   ModelData open() {
     for (const auto& [input, text] : request_.fixed) add_fixed(input, text, fs::current_path());
     SPARSEBIT_CHECK(fs::exists(request_.path), Io, request_.path.string(),
-                    ": there is no such file or folder");
+                    ": no such file or folder");
     if (is_manifest(request_.path)) {
       open_manifest();
     } else if (is_text_file(request_.path) && !io::is_image_list(request_.path)) {
@@ -85,7 +85,7 @@ class DataOpener {
   /// Files of labels are for folders of images.
   void refuse_labels() const {
     SPARSEBIT_CHECK(request_.labels.empty(), InvalidArgument, request_.labels.string(),
-                    ": labels by file name are for folders of images, not for ",
+                    ": label files are only supported for folders and lists of images, not for ",
                     request_.path.string());
   }
 
@@ -276,7 +276,7 @@ class DataOpener {
   static void check_keys(const Yaml& map, const std::vector<std::string>& known) {
     for (const auto& [key, value] : map.entries()) {
       SPARSEBIT_CHECK(std::find(known.begin(), known.end(), key) != known.end(), InvalidArgument,
-                      value.where(), ": there is no key '", key, "'", did_you_mean(key, known));
+                      value.where(), ": unknown key '", key, "'", did_you_mean(key, known));
     }
   }
 

@@ -20,10 +20,10 @@ namespace sparsebit::io {
 namespace {
 
 constexpr int64_t kDataAlignment =
-    64;                             // of weights in a data file, so that they can be used in place
-constexpr size_t kSmallest = 1024;  // bytes; smaller weights stay in the model itself
+    64;                             // of tensors in a data file, so that they can be used in place
+constexpr size_t kSmallest = 1024;  // bytes; smaller tensors stay in the model file
 
-/// Protobuf prints its own complaints otherwise; ours say more and go where the caller wants them.
+/// Suppresses protobuf's own error output; errors are reported by exceptions.
 void silence_protobuf() {
   [[maybe_unused]] static const auto previous = google::protobuf::SetLogHandler(nullptr);
 }
@@ -52,12 +52,12 @@ void write_message(const onnx::ModelProto& model, const std::filesystem::path& p
                    AtomicFile& file) {
   const bool written = model.SerializeToOstream(&file.stream());
   SPARSEBIT_CHECK(written || !file.stream(), Unsupported, path.string(),
-                  ": the model is larger than 2 GB without its weights, which ONNX cannot hold");
+                  ": the model is larger than 2 GB without its weights, the limit of an ONNX file");
   file.finish();
 }
 
-/// Defaults of a function's attributes, a field newer than the packaged ONNX. What cannot be read
-/// is left out: the reader of the model says so.
+/// Visits the default values of a function's attributes, a field newer than the packaged ONNX.
+/// Unreadable ones are skipped: importing the model reports them.
 template <class Visit>
 void for_each_default(const onnx::FunctionProto& function, const Visit& visit) {
   constexpr int kDefaults = 11;
@@ -81,12 +81,12 @@ bool looks_like_onnx(std::string_view bytes) {
 onnx::ModelProto parse_onnx(std::string_view bytes, const std::string& where) {
   silence_protobuf();
   SPARSEBIT_CHECK(bytes.size() <= std::numeric_limits<int>::max(), InvalidModel, where,
-                  ": larger than 2 GB, which no ONNX file can be; large weights are kept in "
+                  ": larger than 2 GB, the limit of an ONNX file; large weights must be kept in "
                   "external data files");
   onnx::ModelProto model;
   const bool parsed = model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-  SPARSEBIT_CHECK(parsed, InvalidModel, where, ": not a complete ONNX file (", bytes.size(),
-                  " bytes); it is damaged, nested too deeply, or something else");
+  SPARSEBIT_CHECK(parsed, InvalidModel, where, ": not a valid ONNX file (", bytes.size(),
+                  " bytes); truncated, damaged, nested too deeply, or another format");
   SPARSEBIT_CHECK(model.has_graph() && model.opset_import_size() > 0, InvalidModel, where,
                   ": not an ONNX model: it has ",
                   model.has_graph() ? "no operator set" : "no graph");
@@ -153,7 +153,7 @@ void save_onnx(onnx::ModelProto model, const std::filesystem::path& path,
   }
   data.finish();
   write_message(model, path, file);
-  data.commit();  // nothing but two renames from here on: the files belong together
+  data.commit();  // both files are complete: only renames remain
   file.commit();
 }
 

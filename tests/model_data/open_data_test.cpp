@@ -83,7 +83,7 @@ TEST(OpenData, AnArchiveWithAnArrayForEachInput) {
   const ModelData one = open_data({.path = file, .fixed = {{"image", "ones"}}}, two_inputs());
   EXPECT_TRUE(one.batch({1}).inputs.at(1).equal(sizes().narrow(0, 1, 1)));
   EXPECT_THAT(error_of({.path = file, .labels = "l.tsv"}, two_inputs()),
-              HasSubstr("l.tsv: labels by file name are for folders of images"));
+              HasSubstr("l.tsv: label files are only supported for folders and lists of images"));
 }
 
 TEST(OpenData, AnInputThatIsTheSameForAllSamples) {
@@ -117,7 +117,7 @@ TEST(OpenData, AManifest) {
   EXPECT_TRUE(batch.inputs.at(1).equal(at::zeros({1, 2}, at::kLong)));
   write("inputs:\n  image: {dta: images.npy}\n");
   EXPECT_THAT(error_of({.path = dir / "m.yaml"}, two_inputs()),
-              HasSubstr("m.yaml:2: inputs.image.dta: there is no key 'dta'; did you mean 'data'"));
+              HasSubstr("m.yaml:2: inputs.image.dta: unknown key 'dta'; did you mean 'data'"));
 }
 
 TEST(OpenData, TextsForAllInputsOfTokens) {
