@@ -76,11 +76,12 @@ fs::path folder_of(const fs::path& target) {
   return target.has_parent_path() ? target.parent_path() : fs::path(".");
 }
 
-// A device must not be renamed over: `-o /dev/null` run by root would destroy it.
+// Renaming over a device would destroy it, `-o /dev/null` run by root for instance.
 void check_target(const fs::path& target) {
   struct stat info {};
   if (::stat(target.c_str(), &info) != 0) {
-    if (errno == ENOENT || errno == EACCES || errno == ENOTDIR) return;  // creating tells more
+    if (errno == ENOENT || errno == EACCES || errno == ENOTDIR)
+      return;  // creating the file gives a better error
     throw io_error(target, "cannot write", errno);
   }
   if (S_ISDIR(info.st_mode)) throw io_error(target, "cannot write", EISDIR);
@@ -183,7 +184,7 @@ void AtomicFile::finish() {
   if (file.buffer.error_number() != 0) {
     throw io_error(file.target, "cannot write", file.buffer.error_number());
   }
-  if (!file.stream) {  // whoever wrote to the stream marked it as failed
+  if (!file.stream) {  // the writer set failbit or badbit
     throw Error(ErrorKind::Io,
                 {.what = "cannot write: the stream has failed", .where = file.target.string()});
   }
@@ -217,7 +218,7 @@ std::string read_file(const fs::path& path) {
     throw io_error(path, "cannot read", errno);
   }
   std::string contents;
-  // The size is only a hint: pipes have none, and a file may grow. One more to see the end.
+  // The size is only a hint: pipes have none, and a file may grow. One byte more to detect the end.
   size_t capacity = S_ISREG(info.st_mode) ? static_cast<size_t>(info.st_size) + 1 : 1 << 16;
   size_t size = 0;
   while (true) {

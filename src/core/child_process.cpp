@@ -43,13 +43,14 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command,
     : name_(command.front()) {
   std::array<int, 2> ends;
   SPARSEBIT_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0, Io,
-                  "cannot talk to '", name_, "': ", std::strerror(errno));
+                  "cannot create a socket for '", name_, "': ", std::strerror(errno));
   socket_ = ends[0];
   errors_ = memfd_create("standard error", MFD_CLOEXEC);
   if (errors_ < 0) {
     ::close(ends[0]);
     ::close(ends[1]);
-    throw Error(ErrorKind::Io, c10::str("cannot hear '", name_, "': ", std::strerror(errno)));
+    throw Error(ErrorKind::Io, c10::str("cannot capture the standard error of '", name_,
+                                        "': ", std::strerror(errno)));
   }
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -68,7 +69,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command,
 }
 
 ChildProcess::~ChildProcess() {
-  ::close(socket_);  // which ends it, unless it hangs
+  ::close(socket_);  // end of input: the process ends unless it hangs
   ::close(errors_);
   ::kill(pid_, SIGTERM);
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
@@ -114,7 +115,7 @@ void ChildProcess::receive(void* data, size_t size) {
   }
 }
 
-/// More of what it printed.
+/// Discards consumed output and reads more.
 void ChildProcess::fill() {
   received_.erase(0, read_);
   read_ = 0;

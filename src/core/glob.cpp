@@ -59,7 +59,7 @@ struct CharSet {
   }
 };
 
-// Cuts what stands between '[' and ']' at the hyphens that form ranges: "xa-fk" gives {xa, fk}.
+// Splits the text between '[' and ']' at the hyphens that form ranges: "xa-fk" gives {xa, fk}.
 // The ends of a range that runs backwards are dropped, and its neighbours joined.
 std::vector<std::u32string> range_chunks(const std::u32string& inside) {
   std::vector<std::u32string> chunks;
@@ -84,7 +84,7 @@ std::vector<std::u32string> range_chunks(const std::u32string& inside) {
   return chunks;
 }
 
-// The set written between '[' and ']'. Like Python, looks for '!' after empty ranges are gone, so
+// The set written between '[' and ']'. Like Python, looks for '!' after removing empty ranges, so
 // `[b-a!x]` is `[!x]`.
 CharSet parse_set(const std::u32string& inside) {
   std::vector<std::u32string> chunks = range_chunks(inside);
@@ -92,7 +92,7 @@ CharSet parse_set(const std::u32string& inside) {
   if (!chunks[0].empty() && chunks[0][0] == U'!') {
     set.negated = true;
     chunks[0].erase(0, 1);
-    if (chunks[0].empty() && chunks.size() > 1) set.add(U'-', U'-');  // nothing to start a range
+    if (chunks[0].empty() && chunks.size() > 1) set.add(U'-', U'-');  // the hyphen starts no range
   }
   for (size_t k = 0; k < chunks.size(); ++k) {
     for (const char32_t c : chunks[k]) set.add(c, c);
@@ -101,7 +101,7 @@ CharSet parse_set(const std::u32string& inside) {
   return set;
 }
 
-// One element of a pattern: a star, or something that takes exactly one character.
+// One element of a pattern: a star, or an element that matches exactly one character.
 struct Token {
   enum class Kind { Star, AnyChar, Literal, Set } kind;
   char32_t literal = 0;
@@ -113,7 +113,7 @@ struct Token {
   }
 };
 
-// Where the ']' that closes the set opened at `open` is, if there is one.
+// Position of the ']' that closes the set opened at `open`, if there is one.
 std::optional<size_t> closing_bracket(const std::u32string& pattern, size_t open) {
   size_t at = open + 1;
   if (at < pattern.size() && pattern[at] == U'!') ++at;
@@ -147,8 +147,8 @@ bool glob_match(std::string_view text, std::string_view pattern) {
   const std::vector<Token> tokens = parse(decode(pattern));
   constexpr size_t kNone = std::u32string::npos;
 
-  // On a mismatch the last star takes one more character. Going back to an earlier star cannot
-  // help: whatever it could take, the last one can take too.
+  // On a mismatch the last star takes one more character. Backtracking to an earlier star cannot
+  // help: the last star can take all characters that an earlier one could.
   size_t t = 0;
   size_t last_star = kNone;
   size_t resume = 0;

@@ -12,7 +12,7 @@
 
 namespace sparsebit {
 
-// A signal handler may not allocate or lock, so the names stand in memory that is always there.
+// A signal handler may not allocate or lock, so the file names are kept in static memory.
 struct RemoveOnInterrupt::Slot {
   enum State { Free, Filling, Ready };
   std::atomic<State> state = Free;
@@ -51,7 +51,7 @@ RemoveOnInterrupt::~RemoveOnInterrupt() {
 namespace {
 
 std::atomic<int> deferring = 0;
-std::atomic<int> pending = 0;  // the signal that came meanwhile
+std::atomic<int> pending = 0;  // a signal received while deferring
 
 }  // namespace
 
@@ -112,7 +112,7 @@ void RemoveOnInterrupt::on_signal(int number) {
 
 void clean_up_on_interrupt() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-    // What was ignored when the program started, by nohup for instance, stays ignored.
+    // Signals ignored at program start, by nohup for instance, stay ignored.
     if (std::signal(number, RemoveOnInterrupt::on_signal) == SIG_IGN) std::signal(number, SIG_IGN);
   }
 }

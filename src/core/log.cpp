@@ -13,7 +13,7 @@ namespace {
 struct LogState {
   LogState() : stderr_logger("sparsebit", std::make_shared<spdlog::sinks::stderr_sink_mt>()) {
     stderr_logger.set_pattern("[%l] %v");
-    stderr_logger.set_level(spdlog::level::trace);  // our own level decides
+    stderr_logger.set_level(spdlog::level::trace);  // log_level() filters
   }
 
   std::atomic<LogLevel> level = LogLevel::Warning;

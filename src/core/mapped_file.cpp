@@ -11,7 +11,7 @@
 namespace sparsebit {
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
-  // Not to wait for somebody who writes to a pipe.
+  // O_NONBLOCK: opening a pipe would wait for a writer.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat info {};
   const bool regular = descriptor >= 0 && ::fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode);
@@ -26,9 +26,10 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   }
   const bool endless = descriptor >= 0 && !regular && !S_ISDIR(info.st_mode);
   if (descriptor >= 0) ::close(descriptor);
-  SPARSEBIT_CHECK(!endless, Io, path.string(), ": not a regular file; save it as one first");
+  SPARSEBIT_CHECK(!endless, Io, path.string(),
+                  ": not a regular file (a pipe or device, say); save it to a file first");
   if (mapped_) return;
-  contents_ = read_file(path);  // also says what is wrong with a file that cannot be opened
+  contents_ = read_file(path);  // throws if the file could not be opened, with the reason
   data_ = contents_.data();
   size_ = contents_.size();
 }

@@ -12,14 +12,14 @@
 namespace sparsebit {
 namespace {
 
-/// The indices of a loop, given out one by one.
+/// The indices of a loop, handed out to workers one by one.
 class Work {
  public:
   Work(int64_t count, const std::function<void(int64_t, int)>& work) : count_(count), work_(work) {}
 
   void run(int worker) {
     const OneThread same_bits;
-    while (!failed_) {  // asked before an index is taken: those below a failed one are worked on
+    while (!failed_) {  // checked before taking an index: lower indices are completed
       const int64_t i = next_++;
       if (i >= count_) return;
       try {
@@ -60,7 +60,7 @@ OneThread::~OneThread() { at::set_num_threads(threads_); }
 
 void parallel_for(int64_t count, int workers,
                   const std::function<void(int64_t index, int worker)>& work) {
-  const OneThread until_done;  // workers set the number of all of libtorch as well
+  const OneThread until_done;  // workers change the thread count of the whole process
   Work shared(count, work);
   std::vector<std::jthread> threads;
   const auto others = std::min<int64_t>(workers, count) - 1;

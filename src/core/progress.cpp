@@ -68,7 +68,7 @@ void Progress::advance(int64_t n) {
     redraw(bar_line(false));
   } else if (options_.style == Style::Lines && total_ > 0) {
     const int64_t quarters = percent() / 25;
-    if (quarters <= quarters_shown_ || quarters == 4) return;  // "done" follows the last one
+    if (quarters <= quarters_shown_ || quarters == 4) return;  // finish() prints the last line
     quarters_shown_ = quarters;
     *options_.out << fmt::format("{}: {}% ({})\n", label_, percent(), count()) << std::flush;
   }
@@ -96,7 +96,7 @@ void Progress::stop() {
 }
 
 int64_t Progress::percent() const {
-  // In floating point: 100 * done could overflow. Done means done, not rounded up to it.
+  // In floating point: 100 * done could overflow. At most 99 before the end: no rounding up to 100.
   if (done_ >= total_) return 100;
   const double share = static_cast<double>(done_) / static_cast<double>(total_);
   return std::min<int64_t>(static_cast<int64_t>(100 * share), 99);

@@ -52,7 +52,7 @@ uint64_t Random::next() {
 
 uint64_t Random::below(uint64_t n) {
   SPARSEBIT_CHECK(n > 0, InvalidArgument, "random: below(n) needs n > 0, got 0");
-  // The first 2^64 mod n values are skipped: what remains is a multiple of n.
+  // Reject the lowest 2^64 mod n values: the number of remaining values is a multiple of n.
   const uint64_t skipped = (0 - n) % n;
   uint64_t bits = next();
   while (bits < skipped) bits = next();

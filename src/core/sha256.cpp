@@ -29,7 +29,7 @@ void Sha256::add(const void* data, size_t size) {
 }
 
 std::string Sha256::hex() const {
-  const State copy;  // so that more can be added later
+  const State copy;  // finalizing ends a context; the original can still be added to
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
   unsigned int size = 0;
   EVP_MD_CTX_copy_ex(copy.context.get(), state_->context.get());

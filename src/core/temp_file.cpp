@@ -11,10 +11,10 @@
 namespace sparsebit {
 
 TempFile::TempFile(const std::string& suffix) {
-  const std::string ending = "XXXXXX" + suffix;  // X: what mkstemps() replaces
+  const std::string ending = "XXXXXX" + suffix;  // mkstemps() replaces the X
   std::string name = std::filesystem::temp_directory_path() / ("sparsebit-" + ending);
   const int file = ::mkstemps(name.data(), static_cast<int>(suffix.size()));
-  SPARSEBIT_CHECK(file >= 0, Io, "cannot make ", name, ": ", std::strerror(errno));
+  SPARSEBIT_CHECK(file >= 0, Io, "cannot create ", name, ": ", std::strerror(errno));
   ::close(file);
   path_ = name;
   removed_.emplace(path_);

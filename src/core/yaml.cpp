@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMostBytes = size_t{16} << 20;
 constexpr int kMostLevels = 100;
-/// References to an anchor repeat what it stands for; a few lines of them can stand for billions.
+/// Aliases repeat the node of their anchor: a few lines can expand to billions of nodes.
 constexpr size_t kMostNodes = 1'000'000;
 
 template <class Number>
@@ -30,7 +30,7 @@ bool read_number(const std::string& text, Number& number) {
 
 }  // namespace
 
-/// Copies a tree of yaml-cpp, which forgets where things are and takes keys twice.
+/// Copies a yaml-cpp tree, adding key paths and rejecting duplicate keys, which yaml-cpp accepts.
 class YamlReader {
  public:
   explicit YamlReader(std::string name) : name_(std::move(name)) {}
@@ -40,7 +40,7 @@ class YamlReader {
       return convert(YAML::Load(std::string(text)), "", 0);
     } catch (const YAML::Exception& e) {
       throw Error(ErrorKind::InvalidArgument,
-                  c10::str(name_, ":", e.mark.line + 1, ": this is no YAML: ", e.msg));
+                  c10::str(name_, ":", e.mark.line + 1, ": not valid YAML: ", e.msg));
     }
   }
 
@@ -73,13 +73,13 @@ class YamlReader {
     std::set<std::string> keys;
     for (const auto& entry : node) {
       SPARSEBIT_CHECK(entry.first.IsScalar(), InvalidArgument, name_, ":",
-                      entry.first.Mark().line + 1, ": a key has to be a word");
+                      entry.first.Mark().line + 1, ": a key must be a scalar");
       const std::string& key = entry.first.Scalar();
       SPARSEBIT_CHECK(keys.insert(key).second, InvalidArgument, name_, ":",
-                      entry.first.Mark().line + 1, ": the key '", key, "' is there twice");
+                      entry.first.Mark().line + 1, ": duplicate key '", key, "'");
       const std::string path = map.path_.empty() ? key : map.path_ + "." + key;
       map.entries_.emplace_back(key, convert(entry.second, path, level + 1));
-      // A value that is not there has no place of its own.
+      // A missing value has no position in the file: use that of its key.
       if (entry.second.IsNull()) map.entries_.back().second.line_ = entry.first.Mark().line + 1;
     }
   }
@@ -138,7 +138,7 @@ const Yaml& Yaml::get(std::string_view key) const {
 }
 
 Yaml::ScalarType Yaml::scalar_type() const {
-  if (!is_scalar()) fail("a word or number");
+  if (!is_scalar()) fail("a string or number");
   const std::string word = lower_case(text_);
   int64_t whole = 0;
   double number = 0;
@@ -150,7 +150,7 @@ Yaml::ScalarType Yaml::scalar_type() const {
 }
 
 const std::string& Yaml::to_text() const {
-  if (!is_scalar()) fail("a word");
+  if (!is_scalar()) fail("a string");
   return text_;
 }
 

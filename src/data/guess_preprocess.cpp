@@ -10,7 +10,7 @@
 namespace sparsebit::data {
 namespace {
 
-/// What rules look at.
+/// The input of the rules.
 struct Question {
   const ModelFacts& facts;
   ImageInput image;
@@ -23,13 +23,13 @@ struct Question {
     return std::any_of(facts.outputs.begin(), facts.outputs.end(),
                        [&](const ModelFacts::Output& output) { return output.name == name; });
   }
-  /// Scores that the first output has for a sample; 0 when it is no row of scores.
+  /// Number of classes of the first output; 0 unless its shape is [batch, classes].
   int64_t classes() const {
     if (facts.outputs.empty()) return 0;
     const std::vector<int64_t>& shape = facts.outputs.front().shape;
     return shape.size() == 2 ? std::max<int64_t>(0, shape[1]) : 0;
   }
-  /// Cells of YOLO's three grids; 0 when the input's size is open.
+  /// Cells of YOLO's three grids (strides 8, 16, 32); 0 when the input's size is dynamic.
   int64_t cells() const {
     int64_t count = 0;
     for (const int64_t stride : {8, 16, 32})
@@ -42,7 +42,7 @@ struct Question {
   }
 };
 
-/// Why a rule fits, beside the input's size; nothing when it does not.
+/// Why a rule matches, in addition to the input's size; nullopt when it does not match.
 using Reason = std::optional<std::string>;
 using Matches = Reason (*)(const Question&);
 
@@ -51,7 +51,7 @@ struct Rule {
   Matches matches;
 };
 
-/// The first output of this many axes and, from the end, these sizes; -1: any.
+/// The shape of the first output [batch, rows, columns]; -1: any size.
 const std::vector<int64_t>* output_of(const Question& ask, int64_t rows, int64_t columns) {
   for (const ModelFacts::Output& output : ask.facts.outputs) {
     const std::vector<int64_t>& shape = output.shape;
@@ -72,7 +72,7 @@ Reason by_ultralytics(const Question& ask, bool classifies) {
   return "ultralytics' metadata" + (task.empty() ? "" : ", task " + task);
 }
 
-// A box of YOLOX and YOLOv5 has four sizes, an objectness and at least one class.
+// A box of YOLOX and YOLOv5 has four coordinates, an objectness and at least one class score.
 constexpr int64_t kBoxAndObjectness = 5;
 
 /// YOLOX: [batch, cells, 5 + classes]
@@ -83,7 +83,7 @@ Reason yolox_grid(const Question& ask) {
   return boxes_text(cells, (*shape)[2]);
 }
 
-/// YOLOv5 and YOLOv7, with three anchors for each cell: [batch, 3 * cells, 5 + classes]
+/// YOLOv5 and YOLOv7, with three anchors per cell: [batch, 3 * cells, 5 + classes]
 Reason anchor_grid(const Question& ask) {
   const int64_t boxes = 3 * ask.cells();
   const auto* shape = boxes > 0 ? output_of(ask, boxes, -1) : nullptr;
@@ -98,7 +98,7 @@ Reason transposed_grid(const Question& ask) {
   return shape && (*shape)[1] > 4 ? Reason(boxes_text(cells, (*shape)[1])) : Reason();
 }
 
-/// YOLOv10 and YOLO26, which need no suppression of boxes: [batch, 300, 6]
+/// YOLOv10 and YOLO26, which need no NMS: [batch, 300, 6]
 Reason end_to_end_boxes(const Question& ask) {
   const auto* shape = output_of(ask, -1, 6);
   const bool alone = ask.facts.outputs.size() == 1;
@@ -146,7 +146,7 @@ const std::vector<Rule>& rules() {
        [](const Question& ask) {
          return has_sides(ask, 3, 32) ? Reason(classes_text(ask)) : Reason();
        }},
-      // TensorFlow counts the background; its layout says the same.
+      // TensorFlow models: 1001 classes including the background, or NHWC layout.
       {"tf",
        [](const Question& ask) {
          const bool last = ask.image.layout == io::Preprocess::Layout::Hwc;
@@ -182,7 +182,7 @@ PreprocessGuess guess_preprocess(const ModelFacts& facts, const InputSpec& input
   }
   const std::string size = input.info ? "a " + ask.image.to_text() + " input"
                            : is_small ? ask.image.to_text() + " images"
-                                      : "an input of unknown size (--shape tells it)";
+                                      : "an input of unknown size (--shape sets it)";
   PreprocessGuess guess{.preset = "imagenet", .settings = {}, .because = size + " alone"};
   for (const Rule& rule : rules()) {
     const Reason reason = rule.matches(ask);
@@ -198,10 +198,10 @@ PreprocessGuess guess_preprocess(const ModelFacts& facts, const InputSpec& input
     guess.because += "; not normalized, because the input is uint8";
   } else if (own != facts.own_ranges.end()) {
     drop_normalization(guess.settings, own->second);
-    guess.because +=
-        fmt::format("; not normalized, because the model does that to 0..{}", own->second);
+    guess.because += fmt::format(
+        "; not normalized, because the model itself normalizes pixels of 0..{}", own->second);
   } else if (ask.image.channels == 1 && guess.settings.mean.size() > 1) {
-    drop_normalization(guess.settings, 1);  // means of colors are not for gray
+    drop_normalization(guess.settings, 1);  // per-channel means do not apply to one channel
   }
   return guess;
 }

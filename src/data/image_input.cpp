@@ -8,7 +8,7 @@ namespace {
 
 bool are_channels(int64_t size) { return size == 1 || size == 3 || size == 4; }
 
-/// Of an image, not of a vector that has axes of size 1 behind it.
+/// Whether a size is plausible for the side of an image; excludes vectors of shape [n, c, 1, 1].
 bool is_side(int64_t size) { return size < 0 || size > 4; }
 
 }  // namespace

@@ -41,7 +41,7 @@ void InputCheck::look_at(const at::Tensor& values, Seen& seen) const {
 
 void InputCheck::add(const ModelData::Batch& batch) {
   for (size_t i = 0; i < batch.inputs.size(); ++i) {
-    // Ids, masks and flags are often all alike.
+    // Only float and uint8: ids, masks and flags are often constant.
     const at::ScalarType type = batch.inputs[i].scalar_type();
     const bool is_signal = at::isFloatingType(type) || type == at::kByte;
     if (is_signal && batch.inputs[i].numel() > 1) look_at(batch.inputs[i], seen_[i]);
@@ -49,15 +49,15 @@ void InputCheck::add(const ModelData::Batch& batch) {
 }
 
 std::vector<std::string> InputCheck::warnings() const {
-  constexpr double kMost = 0.95;      // dark images are four fifths black in MNIST
-  constexpr double kFarthest = 30;    // normalized pixels are within 3 of 0
-  constexpr double kNarrowest = 0.1;  // and spread over about 4
+  constexpr double kMost = 0.95;      // 80 % of the pixels in MNIST are black
+  constexpr double kFarthest = 30;    // normalized pixels are about -3 to 3
+  constexpr double kNarrowest = 0.1;  // and their range is about 4
   std::vector<std::string> sentences;
   for (size_t i = 0; i < names_.size(); ++i) {
     const Seen& seen = seen_[i];
     const std::string input = "input '" + names_[i] + "'";
     const auto say = [&](const std::string& what) {
-      sentences.push_back(input + " " + what + ": is the data, or its preprocessing, right?");
+      sentences.push_back(input + " " + what + ": check the data and its preprocessing");
     };
     const double low_share = static_cast<double>(seen.at_low) / static_cast<double>(seen.count);
     const double high_share = static_cast<double>(seen.at_high) / static_cast<double>(seen.count);
@@ -69,7 +69,7 @@ std::vector<std::string> InputCheck::warnings() const {
       say(seen.low == 0 ? "is zero in all samples"
                         : fmt::format("is {:.4g} in all samples", seen.low));
     } else if (low_share > kMost || high_share > kMost) {
-      say(fmt::format("is saturated: {:.0f} % of its numbers are at the bound {:.4g}",
+      say(fmt::format("is saturated: {:.0f} % of its values are at the bound {:.4g}",
                       100 * std::max(low_share, high_share),
                       low_share > kMost ? seen.low : seen.high));
     } else if (seen.is_normalized &&

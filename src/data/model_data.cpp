@@ -14,13 +14,13 @@
 namespace sparsebit::data {
 namespace {
 
-/// The size that a model wants of a sample's axis; -1: any.
+/// The size of a sample's axis that the model requires; -1: any.
 int64_t wanted_size(const InputSpec& spec, int64_t axis) {
   if (!spec.info || axis + 1 >= std::ssize(spec.info->shape)) return -1;
   return spec.info->shape[static_cast<size_t>(axis + 1)];
 }
 
-/// Sizes that all samples of a batch are filled up to.
+/// The sizes to which all samples of a batch are padded.
 std::vector<int64_t> common_sizes(const std::vector<io::Sample>& samples, const InputSpec& spec) {
   std::vector<int64_t> sizes = samples.front().data.sizes().vec();
   for (const io::Sample& sample : samples) {
@@ -33,7 +33,7 @@ std::vector<int64_t> common_sizes(const std::vector<io::Sample>& samples, const 
 }
 
 at::Tensor filled_up(const at::Tensor& sample, const std::vector<int64_t>& sizes, double value) {
-  std::vector<int64_t> more;  // the last axis first, before and behind
+  std::vector<int64_t> more;  // from the last axis; before and after
   for (int64_t axis = sample.dim() - 1; axis >= 0; --axis) {
     more.push_back(0);
     more.push_back(sizes[static_cast<size_t>(axis)] - sample.size(axis));
@@ -41,17 +41,18 @@ at::Tensor filled_up(const at::Tensor& sample, const std::vector<int64_t>& sizes
   return at::constant_pad_nd(sample, more, value);
 }
 
-/// To the type that the model takes. Floats may be rounded to other floats; whole numbers stay.
+/// Converts to the input's type. Conversions between float types may round; conversions to integers
+/// must be exact.
 at::Tensor converted(const at::Tensor& batch, const InputSpec& spec) {
   if (!spec.info || spec.info->dtype == batch.scalar_type()) return batch;
   const at::Tensor result = batch.to(spec.info->dtype);
   const bool loses = !result.is_floating_point() && !result.to(batch.scalar_type()).equal(batch);
   SPARSEBIT_CHECK(!loses, InvalidArgument, "the input '", spec.name, "' takes ",
-                  c10::toString(spec.info->dtype), ", which cannot hold its numbers");
+                  c10::toString(spec.info->dtype), ", which cannot represent its values");
   return result;
 }
 
-/// Sizes of open axes by the name that the model gives them.
+/// Sizes of dynamic axes by their symbolic names.
 using Symbols = std::map<std::string, int64_t>;
 
 void learn_symbols(const InputSpec& spec, const at::Tensor& batch, Symbols& symbols) {
@@ -62,27 +63,29 @@ void learn_symbols(const InputSpec& spec, const at::Tensor& batch, Symbols& symb
   }
 }
 
-/// A tensor of the model's sizes that holds one number.
-/// @param batch  how many samples the model takes at once; -1: any number.
+/// A constant tensor of the input's shape.
+/// @param batch  batch size of the model; -1: dynamic.
+/// @param count  samples in this batch.
 at::Tensor filled_with(const at::Tensor& number, const InputSpec& spec, const Symbols& symbols,
                        int64_t batch, int64_t count) {
-  SPARSEBIT_CHECK(spec.info, InvalidArgument, "the model does not say which shape the input '",
-                  spec.name, "' has; give it as a file, FILE.npy");
+  SPARSEBIT_CHECK(spec.info, InvalidArgument, "the shape of the input '", spec.name,
+                  "' is unknown; give it as a file, FILE.npy");
   std::vector<int64_t> shape = spec.info->shape;
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     if (axis == 0 && shape[axis] == batch) shape[axis] = count;
     if (shape[axis] >= 0) continue;
     const bool has_symbol = axis < spec.info->symbols.size();
     const auto known = has_symbol ? symbols.find(spec.info->symbols[axis]) : symbols.end();
-    SPARSEBIT_CHECK(axis == 0 || known != symbols.end(), InvalidArgument, "the size of axis ", axis,
-                    " of the input '", spec.name,
-                    "' is open, and no other input tells it; give the input as a file, FILE.npy");
+    SPARSEBIT_CHECK(
+        axis == 0 || known != symbols.end(), InvalidArgument, "the size of axis ", axis,
+        " of the input '", spec.name,
+        "' is dynamic, and no other input determines it; give the input as a file, FILE.npy");
     shape[axis] = known != symbols.end() ? known->second : count;
   }
   return converted(at::full(shape, number.item(), at::kDouble), spec);
 }
 
-/// Given for one sample, or for as many as the model takes at once, it is the same for all.
+/// Repeats a fixed input that was given for one sample or for one batch of the model.
 at::Tensor repeated(const at::Tensor& value, const InputSpec& spec, int64_t batch, int64_t count) {
   const at::Tensor given = converted(value, spec);
   const bool has_batch =
@@ -94,7 +97,7 @@ at::Tensor repeated(const at::Tensor& value, const InputSpec& spec, int64_t batc
   return given.repeat(times);
 }
 
-/// The size of the first axis that an input says; -1: open or not said.
+/// The size of the first axis of an input; -1: dynamic or unknown.
 int64_t batch_of(const InputSpec& spec) {
   return spec.info && !spec.info->shape.empty() ? spec.info->shape.front() : -1;
 }
@@ -186,7 +189,7 @@ at::Tensor ModelData::fed(const InputFeed& feed, const InputSpec& spec,
 
 ModelData::Batch ModelData::batch(const std::vector<int64_t>& indices) const {
   Batch result{.inputs = std::vector<at::Tensor>(inputs_.size()), .size = std::ssize(indices)};
-  SPARSEBIT_CHECK(!indices.empty(), InvalidArgument, "a batch of no samples");
+  SPARSEBIT_CHECK(!indices.empty(), InvalidArgument, "empty batch");
   Symbols symbols;
   int64_t at_once = -1;
   for (size_t i = 0; i < inputs_.size(); ++i) {
@@ -205,10 +208,11 @@ ModelData::Batch ModelData::batch(const std::vector<int64_t>& indices) const {
                            ? filled_with(fixed->value, inputs_[i], symbols, at_once, result.size)
                            : repeated(fixed->value, inputs_[i], at_once, result.size);
   }
-  while (!result.inputs.back().defined()) result.inputs.pop_back();  // defaults
+  while (!result.inputs.back().defined())
+    result.inputs.pop_back();  // trailing inputs with defaults
   for (size_t i = 0; i < result.inputs.size(); ++i) {
     SPARSEBIT_CHECK(result.inputs[i].defined(), InvalidArgument, "the input '", inputs_[i].name,
-                    "' is missing: inputs after it are given");
+                    "' is missing, but inputs after it are given");
   }
   return result;
 }

@@ -10,7 +10,7 @@
 namespace sparsebit::data {
 namespace {
 
-/// A number or a constant tensor of a few numbers, by its mean; nothing for others.
+/// The value of a number, or the mean of a small constant tensor; nullopt for other values.
 std::optional<double> constant(const fx::Value& value, const fx::GraphModule& module) {
   constexpr int64_t kMostChannels = 4;
   if (value.is_number()) return value.to_double();
@@ -23,7 +23,7 @@ std::optional<double> constant(const fx::Value& value, const fx::GraphModule& mo
   return tensor->to(at::kDouble).mean().item<double>();
 }
 
-/// What the first steps make of a pixel: x * factor + offset.
+/// The affine function that the first nodes apply to a pixel: x * factor + offset.
 struct Affine {
   double factor = 1, offset = 0;
   bool is_changed = false;
@@ -31,7 +31,7 @@ struct Affine {
   double mean() const { return -offset / factor; }
 };
 
-/// Follows an addition or multiplication with a constant. False when it is something else.
+/// Composes `affine` with an addition or multiplication by a constant. False for other operators.
 bool follow(const fx::OperatorCall& call, const fx::Node& from, const fx::GraphModule& module,
             Affine& affine) {
   const std::string& name = call.op->row();
@@ -59,7 +59,7 @@ bool only_moves(const fx::OperatorCall& call) {
   return std::find(names.begin(), names.end(), call.op->row()) != names.end();
 }
 
-/// The range that a norm of the input itself was trained with.
+/// The pixel range that a batch norm directly on the input was trained with.
 std::optional<double> range_of_norm(const fx::OperatorCall& call, const fx::GraphModule& module) {
   const std::optional<double> mean = constant(call.args["running_mean"], module);
   const std::optional<double> variance = constant(call.args["running_var"], module);
@@ -69,8 +69,8 @@ std::optional<double> range_of_norm(const fx::OperatorCall& call, const fx::Grap
   return is_unit ? std::optional<double>(1) : std::nullopt;
 }
 
-/// Scales as 1/255 and 1/58, or means as 104 and 128, are for bytes; factors as 1/0.229 with means
-/// as 0.45 for numbers up to 1.
+/// Factors like 1/255 and 1/58, or means like 104 and 128, imply pixels of 0..255; factors like
+/// 1/0.229 with means like 0.45 imply 0..1.
 std::optional<double> range_of(const Affine& affine) {
   if (!affine.is_changed || affine.factor <= 0) return std::nullopt;
   if (affine.factor <= 0.03 || (affine.mean() > 50 && affine.mean() < 200)) return 255;
@@ -92,7 +92,7 @@ std::optional<double> own_range(const fx::Node& input, const fx::GraphModule& mo
   return range_of(affine);
 }
 
-/// The table that reads its rows by these numbers; 0 when there is none.
+/// Rows of the smallest embedding table that is indexed by these ids; 0 when there is none.
 int64_t rows_looked_up(const fx::Node& ids, const fx::GraphModule& module) {
   int64_t rows = 0;
   const auto add = [&](const fx::Value& table) {

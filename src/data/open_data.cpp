@@ -25,7 +25,7 @@ bool is_manifest(const fs::path& path) {
   return path.extension() == ".yaml" || path.extension() == ".yml";
 }
 
-/// "ones", "zeros", a number, or a file.
+/// Parses "ones", "zeros", a number, or the name of a file.
 at::Tensor fixed_value(const std::string& text, const fs::path& beside) {
   if (text == "ones") return at::scalar_tensor(1);
   if (text == "zeros") return at::scalar_tensor(0);
@@ -35,7 +35,7 @@ at::Tensor fixed_value(const std::string& text, const fs::path& beside) {
   if (failed == std::errc() && stop == end) return at::scalar_tensor(number, at::kDouble);
   const fs::path file = fs::path(text).is_absolute() ? fs::path(text) : beside / text;
   SPARSEBIT_CHECK(fs::exists(file), InvalidArgument, "'", text,
-                  "' is none of ones, zeros, a number and a file");
+                  "' is not a valid value; expected ones, zeros, a number or an existing file");
   const at::Tensor value = io::load_npy(file);
   return value.dim() == 0 ? value.reshape({1}) : value;
 }
@@ -48,7 +48,7 @@ class DataOpener {
   ModelData open() {
     for (const auto& [input, text] : request_.fixed) add_fixed(input, text, fs::current_path());
     SPARSEBIT_CHECK(fs::exists(request_.path), Io, request_.path.string(),
-                    ": there is no such file or folder");
+                    ": no such file or folder");
     if (is_manifest(request_.path)) {
       open_manifest();
     } else if (is_text_file(request_.path) && !io::is_image_list(request_.path)) {
@@ -82,10 +82,10 @@ class DataOpener {
                        [&](const InputSpec& input) { return input.name == name; });
   }
 
-  /// Files of labels are for folders of images.
+  /// Throws if a label file is given: it is only supported for folders and lists of images.
   void refuse_labels() const {
     SPARSEBIT_CHECK(request_.labels.empty(), InvalidArgument, request_.labels.string(),
-                    ": labels by file name are for folders of images, not for ",
+                    ": label files are only supported for folders and lists of images, not for ",
                     request_.path.string());
   }
 
@@ -107,7 +107,7 @@ class DataOpener {
   const InputSpec* spec_of(const std::string& input) const {
     const auto found = std::find_if(inputs_.begin(), inputs_.end(),
                                     [&](const InputSpec& spec) { return spec.name == input; });
-    return found == inputs_.end() ? nullptr : &*found;  // ModelData tells of unknown names
+    return found == inputs_.end() ? nullptr : &*found;  // ModelData reports unknown names
   }
 
   void prepare_as_told(InputFeed& feed, const PreprocessChoice& choice) const {
@@ -147,14 +147,15 @@ class DataOpener {
     std::string names;
     for (const InputSpec* input : open) names += (names.empty() ? "" : ", ") + input->name;
     SPARSEBIT_CHECK(open.size() == 1, InvalidArgument, request_.path.string(),
-                    ": this is for one input, and the model has ", open.size(), ": ", names,
+                    ": holds data for one input, but the model needs data for ", open.size(), ": ",
+                    names,
                     "; give an .npz file or a folder with arrays of these names, a manifest, or "
                     "--input NAME=ones");
     add_feed(open.front()->name, io::open_dataset(request_.path, request_.labels),
              request_.preprocess);
   }
 
-  /// Nothing is done, and false returned, when no array is called like an input.
+  /// Does nothing and returns false when no array has the name of an input.
   bool open_archive() {
     const NamedTensors arrays = io::load_npz(request_.path);
     const std::vector<const InputSpec*> open = missing();
@@ -170,8 +171,8 @@ class DataOpener {
     for (const InputSpec* input : open) {
       const at::Tensor* samples = arrays.find(input->name);
       if (!samples && input->has_default) continue;
-      SPARSEBIT_CHECK(samples, InvalidArgument, request_.path.string(), ": there is no array '",
-                      input->name, "' in it", did_you_mean(input->name, names));
+      SPARSEBIT_CHECK(samples, InvalidArgument, request_.path.string(), ": contains no array '",
+                      input->name, "'", did_you_mean(input->name, names));
       add_feed(input->name,
                io::dataset_of(*samples, labels && feeds_.empty() ? *labels : at::Tensor(),
                               "the array '" + input->name + "'"),
@@ -193,8 +194,7 @@ class DataOpener {
       const bool is_array = fs::exists(array);
       if (!is_array && !fs::exists(folder) && input->has_default) continue;
       SPARSEBIT_CHECK(is_array || fs::exists(folder), InvalidArgument, request_.path.string(),
-                      ": there is neither a file ", input->name, ".npy nor a folder ", input->name,
-                      " in it");
+                      ": contains neither a file ", input->name, ".npy nor a folder ", input->name);
       add_feed(input->name, io::open_dataset(is_array ? array : folder, request_.labels),
                request_.preprocess);
     }
@@ -210,13 +210,13 @@ class DataOpener {
         read_texts(file, *tokenizer, most_tokens(), request_.text_part));
     if (samples->truncated > 0)
       notes_.push_back(c10::str(samples->truncated, " of ", samples->encodings.size(),
-                                " texts are cut to ", most_tokens(), " tokens"));
+                                " texts are truncated to ", most_tokens(), " tokens"));
     for (const InputSpec* input : missing()) {
       const auto role = token_role(input->name);
       if (!role && input->has_default) continue;
       SPARSEBIT_CHECK(role, InvalidArgument, "the input '", input->name,
-                      "' is not one that texts are for (input_ids, attention_mask, "
-                      "token_type_ids, position_ids); give it with --input ",
+                      "' cannot be computed from texts (only input_ids, attention_mask, "
+                      "token_type_ids and position_ids can); give it with --input ",
                       input->name, "=ones, or in a manifest");
       add_feed(input->name, token_dataset(samples, *role), PreprocessChoice{});
       feeds_.back().padding =
@@ -224,7 +224,7 @@ class DataOpener {
     }
   }
 
-  /// What the model's inputs of tokens take at most.
+  /// The smallest fixed length of the model's token inputs, otherwise the requested maximum.
   int64_t most_tokens() const {
     int64_t most = std::numeric_limits<int64_t>::max();
     for (const InputSpec& input : inputs_) {
@@ -235,8 +235,7 @@ class DataOpener {
     return most == std::numeric_limits<int64_t>::max() ? request_.max_length : most;
   }
 
-  // --- manifests
-  // -----------------------------------------------------------------------------------
+  // --- manifests ---------------------------------------------------------------------------------
 
   /// inputs: {NAME: {data: PATH, preprocess: PRESET or map} or {value: ones}}, text, tokenizer,
   /// labels
@@ -276,7 +275,7 @@ class DataOpener {
   static void check_keys(const Yaml& map, const std::vector<std::string>& known) {
     for (const auto& [key, value] : map.entries()) {
       SPARSEBIT_CHECK(std::find(known.begin(), known.end(), key) != known.end(), InvalidArgument,
-                      value.where(), ": there is no key '", key, "'", did_you_mean(key, known));
+                      value.where(), ": unknown key '", key, "'", did_you_mean(key, known));
     }
   }
 

@@ -37,7 +37,8 @@ class RandomDataset : public io::Dataset {
   Draw draw_;
 };
 
-/// Neighbouring pixels of images are alike: noise of a few pixels, enlarged, and a little of each.
+/// Neighbouring pixels of natural images are similar: upsampled coarse noise plus a little pixel
+/// noise.
 Draw image_noise(int64_t channels, int64_t height, int64_t width) {
   return [=](at::Generator random) {
     const at::Tensor coarse = at::rand({1, channels, 7, 7}, random, at::kFloat) * 255;
@@ -50,15 +51,15 @@ Draw image_noise(int64_t channels, int64_t height, int64_t width) {
 /// Sizes of one sample.
 std::vector<int64_t> sample_sizes(const InputSpec& input) {
   constexpr int64_t kTokens = 32;
-  SPARSEBIT_CHECK(input.info, InvalidArgument, "the model does not say which shape the input '",
-                  input.name, "' has, so there are no random numbers for it; give --shape ",
-                  input.name, "=1x3x224x224");
+  SPARSEBIT_CHECK(input.info, InvalidArgument, "the shape of the input '", input.name,
+                  "' is unknown, so no random data can be generated; give --shape ", input.name,
+                  "=1x3x224x224");
   std::vector<int64_t> sizes = input.info->shape;
   if (!sizes.empty()) sizes.erase(sizes.begin());
   for (int64_t& size : sizes) {
     if (size >= 0) continue;
     SPARSEBIT_CHECK(token_role(input.name), InvalidArgument, "the input '", input.name,
-                    "' leaves a size open; give --shape ", input.name, "=1x3x224x224");
+                    "' has dynamic sizes; give --shape ", input.name, "=1x3x224x224");
     size = kTokens;
   }
   return sizes;

@@ -26,20 +26,20 @@ std::optional<std::string> text_at(const nlohmann::json& json, const Keys& keys)
 
 TextLine read_json(const std::string& text, const std::string& where) {
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  SPARSEBIT_CHECK(json.is_object(), InvalidArgument, where, ": this is no JSON object");
+  SPARSEBIT_CHECK(json.is_object(), InvalidArgument, where, ": not a JSON object");
   const auto first = text_at(json, kTextKeys);
   SPARSEBIT_CHECK(first, InvalidArgument, where,
-                  ": there is no text; expected the key text, sentence, sentence1, question or "
+                  ": no text; expected one of the keys text, sentence, sentence1, question and "
                   "premise");
   TextLine line{*first, text_at(json, kPairKeys)};
   if (json.contains("label")) {
     SPARSEBIT_CHECK(json.at("label").is_number_integer(), InvalidArgument, where,
-                    ": the label is no class number but ", json.at("label").dump());
+                    ": expected a class number as label, found ", json.at("label").dump());
     line.label = json.at("label").get<int64_t>();
   }
   if (json.contains("score")) {
     SPARSEBIT_CHECK(json.at("score").is_number(), InvalidArgument, where,
-                    ": the score is no number but ", json.at("score").dump());
+                    ": expected a number as score, found ", json.at("score").dump());
     line.score = json.at("score").get<double>();
   }
   return line;
@@ -47,7 +47,7 @@ TextLine read_json(const std::string& text, const std::string& where) {
 
 // --- tables --------------------------------------------------------------------------------------
 
-/// Where the parts of a line stand in a table; -1: nowhere.
+/// Columns of a table by meaning; -1: missing.
 struct Columns {
   int text = -1, pair = -1, score = -1, label = -1;
 };
@@ -72,7 +72,7 @@ std::optional<Number> number_in(const std::string& cell) {
   return is_number ? std::optional(number) : std::nullopt;
 }
 
-/// By the names of a heading; nothing when the line is none.
+/// The columns of a heading; nullopt when the line is not a heading.
 std::optional<Columns> heading(const std::vector<std::string>& cells) {
   const auto column = [&](const auto& names) {
     for (const char* name : names) {
@@ -93,37 +93,37 @@ Columns columns_without_heading(const std::vector<std::string>& cells, const std
   throw Error(ErrorKind::InvalidArgument,
               where +
                   ": expected a heading with sentence1, sentence2 and score, or lines of two "
-                  "texts and a score, or those of the STS benchmark; found " +
+                  "texts and a score, or lines of the STS benchmark; found " +
                   std::to_string(cells.size()) + " columns");
 }
 
 TextLine read_row(const std::vector<std::string>& cells, const Columns& columns,
                   const std::string& where) {
   const int last = std::max({columns.text, columns.pair, columns.score, columns.label});
-  SPARSEBIT_CHECK(last < std::ssize(cells), InvalidArgument, where, ": there are ", cells.size(),
-                  " columns, and at least ", last + 1, " are expected");
+  SPARSEBIT_CHECK(last < std::ssize(cells), InvalidArgument, where, ": expected at least ",
+                  last + 1, " columns, found ", cells.size());
   const auto cell = [&](int column) { return cells[static_cast<size_t>(column)]; };
   TextLine line{cell(columns.text)};
   if (columns.pair >= 0) line.pair = cell(columns.pair);
   if (columns.score >= 0) {
     line.score = number_in<double>(cell(columns.score));
-    SPARSEBIT_CHECK(line.score, InvalidArgument, where, ": the score is no number but '",
+    SPARSEBIT_CHECK(line.score, InvalidArgument, where, ": expected a number as score, found '",
                     cell(columns.score), "'");
   }
   if (columns.label >= 0) {
     line.label = number_in<int64_t>(cell(columns.label));
-    SPARSEBIT_CHECK(line.label, InvalidArgument, where, ": the label is no class number but '",
-                    cell(columns.label), "'");
+    SPARSEBIT_CHECK(line.label, InvalidArgument, where,
+                    ": expected a class number as label, found '", cell(columns.label), "'");
   }
   return line;
 }
 
-/// Reads lines of one kind after each other.
+/// Reads the lines of one file in order; remembers the columns of a table.
 class LineReader {
  public:
   explicit LineReader(const std::filesystem::path& file) : kind_(file.extension().string()) {}
 
-  /// Nothing for a heading.
+  /// nullopt for a heading.
   std::optional<TextLine> read(const std::string& text, const std::string& where) {
     if (kind_ == ".txt") return TextLine{text};
     if (kind_ != ".tsv") return read_json(text, where);
@@ -137,7 +137,7 @@ class LineReader {
 
  private:
   std::string kind_;
-  std::optional<Columns> columns_;  // of a table
+  std::optional<Columns> columns_;  // of a .tsv file
 };
 
 void check_alike(const TextLine& line, const TextLine& first, const std::string& where) {
@@ -171,7 +171,7 @@ std::vector<TextLine> read_text_lines(const std::filesystem::path& file) {
     lines.push_back(std::move(*line));
     check_alike(lines.back(), lines.front(), where);
   }
-  SPARSEBIT_CHECK(!lines.empty(), InvalidArgument, file.string(), ": there are no texts in it");
+  SPARSEBIT_CHECK(!lines.empty(), InvalidArgument, file.string(), ": contains no texts");
   return lines;
 }
 

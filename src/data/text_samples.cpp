@@ -25,7 +25,8 @@ class TokenDataset : public io::Dataset {
   }
 
   io::Sample get(int64_t index) const override {
-    SPARSEBIT_CHECK(index >= 0 && index < size(), InvalidArgument, "there is no sample ", index);
+    SPARSEBIT_CHECK(index >= 0 && index < size(), InvalidArgument, "sample ", index,
+                    " is out of range");
     const auto at = static_cast<size_t>(index);
     return {.data = tensor_of(samples_->encodings[at]),
             .name = "text " + std::to_string(index + 1),
@@ -77,7 +78,7 @@ TextSamples read_texts(const std::filesystem::path& file, const text::Tokenizer&
   for (const TextLine& line : read_text_lines(file)) {
     const std::string where = file.string() + ":" + std::to_string(line.number);
     SPARSEBIT_CHECK(part != TextPart::Second || line.pair, InvalidArgument, where,
-                    ": there is no second text");
+                    ": no second text");
     const std::string& first = part == TextPart::Second ? *line.pair : line.text;
     const auto second = part == TextPart::Both ? line.pair : std::nullopt;
     with_context([&] { samples.encodings.push_back(tokenizer.encode(first, second, length)); },

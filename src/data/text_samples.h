@@ -12,28 +12,28 @@
 
 namespace sparsebit::data {
 
-/// What inputs of language models are made of.
+/// The meaning of a language model's input.
 enum class TokenRole { Ids, Mask, Types, Positions };
 
-/// By the names that exporters give inputs: input_ids, attention_mask, token_type_ids, position_ids
-/// and their variants. Nothing for others.
+/// The role of an input by the usual names in exported models: input_ids, attention_mask,
+/// token_type_ids, position_ids and variants. nullopt for others.
 std::optional<TokenRole> token_role(const std::string& input);
 
-/// The texts of a file as tokens.
+/// The tokenized texts of a file.
 struct TextSamples {
   std::vector<text::Encoding> encodings;
-  std::vector<std::optional<int64_t>> labels;  ///< one for each
+  std::vector<std::optional<int64_t>> labels;  ///< one per text
   std::string description;
-  int64_t truncated = 0;  ///< how many texts were cut
+  int64_t truncated = 0;  ///< number of truncated texts
 };
 
-/// The texts of a file, see read_text_lines().
-/// @param length  most tokens of a text.
+/// Reads and tokenizes the texts of a file, see read_text_lines().
+/// @param length  maximum tokens of a text.
 /// Throws InvalidArgument, naming the line.
 TextSamples read_texts(const std::filesystem::path& file, const text::Tokenizer& tokenizer,
                        int64_t length, TextPart part = TextPart::Both);
 
-/// One input of them; samples differ in length.
+/// The samples of one input; they differ in length.
 std::shared_ptr<const io::Dataset> token_dataset(std::shared_ptr<const TextSamples> samples,
                                                  TokenRole role);
 

@@ -39,7 +39,7 @@ class ArrayDataset : public Dataset {
   std::string description_;
 };
 
-/// The first of these names that the archive has; null when it has none.
+/// The first array with one of these names; null when there is none.
 const at::Tensor* find_any(const NamedTensors& arrays, std::initializer_list<const char*> names) {
   for (const char* name : names) {
     if (const at::Tensor* found = arrays.find(name)) return found;
@@ -47,7 +47,7 @@ const at::Tensor* find_any(const NamedTensors& arrays, std::initializer_list<con
   return nullptr;
 }
 
-/// t10k-images-idx3-ubyte.gz -> t10k-labels-idx1-ubyte.gz; empty when it is not there.
+/// t10k-images-idx3-ubyte.gz -> t10k-labels-idx1-ubyte.gz; empty when the file does not exist.
 fs::path labels_beside(const fs::path& images) {
   std::string name = images.filename().string();
   for (const auto& [from, to] : {std::pair("images", "labels"), std::pair("idx3", "idx1")}) {
@@ -67,14 +67,14 @@ constexpr int64_t kCifarRecord = 1 + kCifarPixels;
 DatasetPtr dataset_of(const at::Tensor& samples, const at::Tensor& labels,
                       const std::string& description) {
   SPARSEBIT_CHECK(samples.dim() > 0 && samples.size(0) > 0, InvalidArgument, description,
-                  ": there are no samples in it");
+                  ": contains no samples");
   SPARSEBIT_CHECK(!labels.defined() || (labels.dim() == 1 && labels.size(0) == samples.size(0)),
-                  InvalidArgument, description, ": there are ", samples.size(0),
-                  " samples and labels of shape ",
+                  InvalidArgument, description, ": expected one label for each of ",
+                  samples.size(0), " samples, found labels of shape ",
                   labels.defined() ? labels.sizes() : at::IntArrayRef());
   const bool whole = !labels.defined() || !labels.is_floating_point() ||
                      labels.eq(labels.round()).all().item<bool>();
-  SPARSEBIT_CHECK(whole, InvalidArgument, description, ": labels have to be whole numbers");
+  SPARSEBIT_CHECK(whole, InvalidArgument, description, ": labels must be integers");
   return std::make_unique<ArrayDataset>(samples, labels, description);
 }
 
@@ -87,7 +87,7 @@ DatasetPtr open_array_archive(const fs::path& file) {
   const at::Tensor* samples = find_any(arrays, {"x", "data", "images"});
   if (!samples && arrays.size() == 1) samples = &arrays.begin()->value();
   SPARSEBIT_CHECK(samples, InvalidArgument, file.string(),
-                  ": there are several arrays in it, and none is called x, data or images");
+                  ": contains several arrays, none of them named x, data or images");
   const at::Tensor* classes = find_any(arrays, {"y", "labels"});
   return dataset_of(*samples, classes ? *classes : at::Tensor(),
                     "an archive of arrays, " + file.filename().string());
@@ -95,8 +95,9 @@ DatasetPtr open_array_archive(const fs::path& file) {
 
 DatasetPtr open_mnist(const fs::path& file) {
   const at::Tensor images = load_idx(file);
-  SPARSEBIT_CHECK(images.dim() == 3, InvalidArgument, file.string(), ": these are no images but ",
-                  images.sizes(), "; give the file of the images");
+  SPARSEBIT_CHECK(images.dim() == 3, InvalidArgument, file.string(),
+                  ": expected images [count, height, width], found shape ", images.sizes(),
+                  "; give the image file (...-images-idx3-ubyte)");
   const fs::path labels = labels_beside(file);
   return dataset_of(images.unsqueeze(1), labels.empty() ? at::Tensor() : load_idx(labels),
                     "images in MNIST's format, " + file.filename().string());
@@ -111,7 +112,7 @@ bool is_cifar(const fs::path& file) {
 DatasetPtr open_cifar(const std::vector<fs::path>& files) {
   std::vector<at::Tensor> images, labels;
   for (const fs::path& file : files) {
-    SPARSEBIT_CHECK(is_cifar(file), InvalidArgument, file.string(), ": this is no CIFAR-10 file");
+    SPARSEBIT_CHECK(is_cifar(file), InvalidArgument, file.string(), ": not a CIFAR-10 file");
     MappedFile mapped(file);
     const int64_t count = static_cast<int64_t>(mapped.size()) / kCifarRecord;
     const at::Tensor records =
@@ -121,7 +122,7 @@ DatasetPtr open_cifar(const std::vector<fs::path>& files) {
   }
   const at::Tensor classes = at::cat(labels);
   SPARSEBIT_CHECK(classes.max().item<int64_t>() < 10, InvalidArgument, files.front().string(),
-                  ": this is no CIFAR-10 file: there is a class ", classes.max().item<int64_t>());
+                  ": not a CIFAR-10 file: found class ", classes.max().item<int64_t>());
   return dataset_of(at::cat(images), classes, "CIFAR-10 images");
 }
 

@@ -2,7 +2,7 @@
 
 #include "sparsebit/io/box_labels.h"
 
-// The kinds of box labels; box_labels.cpp tells them apart.
+// The kinds of box labels; box_labels.cpp detects which one to open.
 
 namespace sparsebit::io {
 

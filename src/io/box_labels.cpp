@@ -30,7 +30,7 @@ fs::path box_labels_beside(const fs::path& images) {
 }
 
 std::unique_ptr<BoxLabels> open_box_labels(const fs::path& labels) {
-  SPARSEBIT_CHECK(fs::exists(labels), Io, labels.string(), ": there is no such file or folder");
+  SPARSEBIT_CHECK(fs::exists(labels), Io, labels.string(), ": no such file or folder");
   return fs::is_directory(labels) ? open_yolo_labels(labels) : open_coco_annotations(labels);
 }
 

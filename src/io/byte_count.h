@@ -7,9 +7,10 @@
 
 namespace sparsebit::io {
 
-/// Bytes of a tensor whose sizes a file tells. Nothing when they overflow 64 bits, or would if no
-/// size were 0: libtorch multiplies the strides so.
-/// @param item  bytes of an element.
+/// The size in bytes of a tensor with an untrusted shape. Returns nullopt on overflow of 64 bits,
+/// also if it would only overflow with sizes of 0 replaced by 1: libtorch computes strides that
+/// way.
+/// @param item  bytes per element.
 inline std::optional<int64_t> byte_count(std::span<const int64_t> shape, int64_t item) {
   int64_t spread = item;
   bool empty = false;

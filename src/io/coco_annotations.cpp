@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// An image of the annotations; its sizes are 0 where they are not told.
+/// An image in the annotations; sizes are 0 when not given.
 struct AnnotatedImage {
   double height = 0, width = 0;
   std::vector<LabelledBox> boxes = {};
@@ -26,11 +26,12 @@ class CocoAnnotations : public BoxLabels {
     const MappedFile mapped(file);
     const std::string_view bytes = mapped.bytes();
     const json document = json::parse(bytes.begin(), bytes.end(), nullptr, false);
-    SPARSEBIT_CHECK(document.is_object() && document.contains("images") &&
-                        document.contains("annotations") && document.contains("categories"),
-                    InvalidArgument, file.string(),
-                    ": expected annotations in COCO's form, with images, annotations and "
-                    "categories");
+    SPARSEBIT_CHECK(
+        document.is_object() && document.contains("images") && document.contains("annotations") &&
+            document.contains("categories"),
+        InvalidArgument, file.string(),
+        ": not COCO annotations; expected a JSON object with the keys images, annotations "
+        "and categories");
     try {
       read_categories(document.at("categories"));
       read_images(document.at("images"));
@@ -93,9 +94,8 @@ class CocoAnnotations : public BoxLabels {
       const auto id = annotation.at("category_id").get<int64_t>();
       const auto category = std::lower_bound(category_ids_.begin(), category_ids_.end(), id);
       const auto box = annotation.at("bbox").get<std::vector<double>>();
-      check(image != images_.end(), "there is no image with its image_id");
-      check(category != category_ids_.end() && *category == id,
-            "there is no category with its category_id");
+      check(image != images_.end(), "unknown image_id");
+      check(category != category_ids_.end() && *category == id, "unknown category_id");
       check(box.size() == 4 && box[2] >= 0 && box[3] >= 0,
             "expected bbox: [left, top, width, height]");
       const json crowd = annotation.value("iscrowd", json(0));
@@ -105,16 +105,16 @@ class CocoAnnotations : public BoxLabels {
     }
   }
 
-  void check(bool is_right, const char* otherwise) const {
-    SPARSEBIT_CHECK(is_right, InvalidArgument, file_.string(), ": ", place_, ": ", otherwise);
+  void check(bool is_right, const char* problem) const {
+    SPARSEBIT_CHECK(is_right, InvalidArgument, file_.string(), ": ", place_, ": ", problem);
   }
 
   fs::path file_;
-  std::string place_;  // what is being read, for messages
+  std::string place_;  // current position, for error messages
   std::vector<int64_t> category_ids_;
   std::vector<std::string> names_;
   std::map<int64_t, AnnotatedImage> images_;
-  std::map<std::string, int64_t> ids_;  // of images, by path and by name
+  std::map<std::string, int64_t> ids_;  // image ids by path and by file name
 };
 
 }  // namespace

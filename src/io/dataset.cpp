@@ -17,8 +17,8 @@ void refuse_labels(const fs::path& labels, const fs::path& at_fault, const char*
   SPARSEBIT_CHECK(labels.empty(), InvalidArgument, at_fault.string(), ": ", why);
 }
 
-constexpr const char* kForImages = "labels by file name are for folders of images";
-constexpr const char* kHasLabels = "this has labels of its own, so a file of labels is not for it";
+constexpr const char* kForImages = "label files are only supported for folders and lists of images";
+constexpr const char* kHasLabels = "the data contains labels; a label file cannot be given too";
 
 std::unique_ptr<Dataset> open_folder(const fs::path& folder, const fs::path& labels) {
   std::vector<fs::path> images, binaries;
@@ -31,9 +31,8 @@ std::unique_ptr<Dataset> open_folder(const fs::path& folder, const fs::path& lab
   std::sort(images.begin(), images.end());
   std::sort(binaries.begin(), binaries.end());
   if (!images.empty()) return open_image_folder(folder, std::move(images), labels);
-  SPARSEBIT_CHECK(
-      !binaries.empty(), InvalidArgument, folder.string(),
-      ": there are no images (.jpg, .jpeg, .png, .bmp) and no CIFAR-10 files (.bin) in it");
+  SPARSEBIT_CHECK(!binaries.empty(), InvalidArgument, folder.string(),
+                  ": contains no images (.jpg, .jpeg, .png, .bmp) and no CIFAR-10 files (.bin)");
   refuse_labels(labels, folder, kHasLabels);
   return open_cifar(binaries);
 }
@@ -45,7 +44,7 @@ std::unique_ptr<Dataset> open_file(const fs::path& file, const fs::path& labels)
   if (is_array) return open_array(file);
   if (is_archive) return open_array_archive(file);
   if (has_image_suffix(file) || read_image_size(MappedFile(file).bytes())) {
-    refuse_labels(labels, file, "a file of labels is for several images");
+    refuse_labels(labels, file, "a label file cannot be given for a single image");
     return open_image_file(file);
   }
   if (is_image_list(file)) return open_image_list(file, labels);
@@ -56,14 +55,14 @@ std::unique_ptr<Dataset> open_file(const fs::path& file, const fs::path& labels)
   throw Error(
       ErrorKind::InvalidArgument,
       file.string() +
-          ": this is no folder, list or file of images, .npy or .npz file, MNIST idx file or "
-          "CIFAR-10 file");
+          ": unknown data format; expected an image, a list or folder of images, a .npy or .npz "
+          "file, an MNIST idx file or a CIFAR-10 file");
 }
 
 }  // namespace
 
 std::unique_ptr<Dataset> open_dataset(const fs::path& path, const fs::path& labels) {
-  SPARSEBIT_CHECK(fs::exists(path), Io, path.string(), ": there is no such file or folder");
+  SPARSEBIT_CHECK(fs::exists(path), Io, path.string(), ": no such file or folder");
   return fs::is_directory(path) ? open_folder(path, labels) : open_file(path, labels);
 }
 

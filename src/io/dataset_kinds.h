@@ -2,7 +2,7 @@
 
 #include "sparsebit/io/dataset.h"
 
-// The kinds of data sets; dataset.cpp tells them apart.
+// The kinds of data sets; dataset.cpp detects which one to open.
 
 namespace sparsebit::io {
 
@@ -10,9 +10,9 @@ using DatasetPtr = std::unique_ptr<Dataset>;
 
 bool has_image_suffix(const std::filesystem::path& file);
 DatasetPtr open_image_file(const std::filesystem::path& file);
-/// Images that a text file names, see is_image_list().
+/// The images listed in a text file, see is_image_list().
 DatasetPtr open_image_list(const std::filesystem::path& list, const std::filesystem::path& labels);
-/// @param files  inside the folder, in order.
+/// @param files  the images in the folder, sorted.
 DatasetPtr open_image_folder(const std::filesystem::path& folder,
                              std::vector<std::filesystem::path> files,
                              const std::filesystem::path& labels);
@@ -22,7 +22,7 @@ DatasetPtr open_mnist(const std::filesystem::path& file);
 bool is_cifar(const std::filesystem::path& file);
 DatasetPtr open_cifar(const std::vector<std::filesystem::path>& files);
 
-/// Throws InvalidArgument unless the index is one of `size`.
+/// Throws InvalidArgument unless 0 <= index < size.
 void check_index(int64_t index, int64_t size);
 
 }  // namespace sparsebit::io

@@ -19,7 +19,7 @@ namespace {
 constexpr int kUnsignedByte = 0x08, kMostAxes = 8;
 constexpr int64_t kBlock = 1 << 20;
 
-/// Reads both compressed and plain files, from the beginning.
+/// Reads plain and gzip-compressed files sequentially.
 class Reader {
  public:
   explicit Reader(const std::filesystem::path& path)
@@ -35,7 +35,7 @@ class Reader {
     const bool damaged = problem == Z_DATA_ERROR || problem == Z_STREAM_ERROR;
     throw Error(ErrorKind::InvalidArgument,
                 name_ + (damaged ? ": the compressed data is damaged: " + std::string(text)
-                                 : ": the file ends too early"));
+                                 : ": truncated file"));
   }
 
   int64_t big_endian_number() {
@@ -55,7 +55,7 @@ std::vector<int64_t> read_shape(Reader& reader) {
   const int64_t magic = reader.big_endian_number();
   const int64_t axes = magic & 0xFF;
   SPARSEBIT_CHECK(magic >> 8 == kUnsignedByte && axes >= 1 && axes <= kMostAxes, InvalidArgument,
-                  reader.name(), ": not an idx file of bytes");
+                  reader.name(), ": not an idx file of unsigned bytes");
   std::vector<int64_t> shape;
   for (int64_t i = 0; i < axes; ++i) shape.push_back(reader.big_endian_number());
   return shape;
@@ -69,7 +69,7 @@ at::Tensor load_idx(const std::filesystem::path& path) {
   const std::optional<int64_t> bytes = byte_count(shape, 1);
   SPARSEBIT_CHECK(bytes, InvalidArgument, reader.name(), ": its size overflows 64 bits");
   const int64_t size = *bytes;
-  // Grows with what is really there: a header alone must not take memory.
+  // The buffer grows with the data read: a header alone must not allocate memory.
   std::vector<uint8_t> data;
   while (static_cast<int64_t>(data.size()) < size) {
     const auto have = static_cast<int64_t>(data.size());

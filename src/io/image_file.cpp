@@ -18,14 +18,15 @@ cv::Mat decode(MappedFile& file) {
   const cv::Mat bytes(1, static_cast<int>(file.size()), CV_8UC1, file.data());
   try {
     return cv::imdecode(bytes, cv::IMREAD_COLOR);
-  } catch (const cv::Exception&) {  // a header that promises too much, for instance
+  } catch (const cv::Exception&) {  // inconsistent header, for instance
     return {};
   }
 }
 
-/// Before the decoder takes memory for as many pixels as the header asks for.
+/// Checks the header's size before the decoder allocates memory for it.
 void check_size(const MappedFile& file, const std::string& name) {
-  constexpr int64_t kMostPixelsPerByte = 8 * 1032;  // one bit per pixel, deflated as far as it goes
+  constexpr int64_t kMostPixelsPerByte =
+      8 * 1032;  // one bit per pixel, at the maximum ratio of deflate
   const std::optional<ImageSize> size = read_image_size(file.bytes());
   SPARSEBIT_CHECK(size, InvalidArgument, name, ": not a JPEG, PNG or BMP image");
   const auto bytes = static_cast<int64_t>(file.size());
@@ -34,17 +35,17 @@ void check_size(const MappedFile& file, const std::string& name) {
                     !__builtin_mul_overflow(size->width, size->height, &pixels) &&
                     pixels <= bytes * kMostPixelsPerByte;
   SPARSEBIT_CHECK(fits, InvalidArgument, name, ": ", bytes, " bytes cannot hold the ", size->width,
-                  "x", size->height, " pixels that its header tells of");
+                  "x", size->height, " pixels that its header declares");
 }
 
-/// The decoder makes up the rest of a JPEG that ends early. Marks cannot be inside of a scan, so
-/// the last end mark comes after the last scan's start.
+/// Rejects truncated JPEG files, for which the decoder would make up the missing pixels. Markers
+/// cannot occur inside a scan, so a complete file has an end marker after its last start of scan.
 void check_complete(const MappedFile& file, const std::string& name) {
   const std::string_view bytes = file.bytes();
   if (!bytes.starts_with("\xFF\xD8")) return;
   const size_t scan = bytes.rfind("\xFF\xDA"), end = bytes.rfind("\xFF\xD9");
   SPARSEBIT_CHECK(end != std::string_view::npos && (scan == std::string_view::npos || end > scan),
-                  InvalidArgument, name, ": the JPEG file ends early");
+                  InvalidArgument, name, ": truncated JPEG file");
 }
 
 }  // namespace
@@ -54,8 +55,7 @@ at::Tensor load_image(const std::filesystem::path& path) {
   check_size(file, path.string());
   check_complete(file, path.string());
   cv::Mat pixels = decode(file);
-  SPARSEBIT_CHECK(!pixels.empty(), InvalidArgument, path.string(),
-                  ": not an image that can be decoded");
+  SPARSEBIT_CHECK(!pixels.empty(), InvalidArgument, path.string(), ": the image cannot be decoded");
   const at::Tensor blue_first =
       at::from_blob(pixels.data, {pixels.rows, pixels.cols, 3}, at::kByte);
   return blue_first.flip(2).permute({2, 0, 1}).contiguous();

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The folder of the first level that a file lies in; empty when it lies in none.
+/// The first-level subfolder of a file; empty for files directly in the root.
 std::string folder_of(const fs::path& file, const fs::path& root) {
   const fs::path inside = file.lexically_relative(root);
   return std::distance(inside.begin(), inside.end()) > 1 ? inside.begin()->string() : "";
@@ -24,7 +24,7 @@ std::string folder_of(const fs::path& file, const fs::path& root) {
 
 class ImageFiles : public Dataset {
  public:
-  /// Folders of the first level are classes where there is no file of labels.
+  /// Without a label file, first-level subfolders are the classes.
   ImageFiles(fs::path folder, std::vector<fs::path> files, const fs::path& labels)
       : folder_(std::move(folder)), files_(std::move(files)) {
     if (!labels.empty()) {
@@ -34,7 +34,7 @@ class ImageFiles : public Dataset {
     }
   }
 
-  /// @param labels  one for each file, or none at all.
+  /// @param labels  one per file, or empty.
   ImageFiles(fs::path folder, std::vector<fs::path> files, std::vector<int64_t> labels)
       : folder_(std::move(folder)), files_(std::move(files)), labels_(std::move(labels)) {}
 
@@ -59,7 +59,8 @@ class ImageFiles : public Dataset {
     std::set<std::string> names;
     for (const fs::path& file : files_) names.insert(folder_of(file, folder_));
     if (names.contains("") && names.size() > 1)
-      notes_.push_back("images beside the folders keep the folders from being classes");
+      notes_.push_back(
+          "some images are outside of the subfolders, so the subfolders are not used as classes");
     if (names.contains("") || names.size() < 2) return;
     classes_.assign(names.begin(), names.end());
     for (const fs::path& file : files_) {
@@ -68,7 +69,7 @@ class ImageFiles : public Dataset {
     }
   }
 
-  /// Only files that have a label are samples.
+  /// Keeps only files that have a label.
   void read_labels(const fs::path& file) {
     const std::map<std::string, int64_t> known = read_label_file(file);
     std::vector<fs::path> labelled;
@@ -82,13 +83,14 @@ class ImageFiles : public Dataset {
       labels_.push_back(it->second);
     }
     SPARSEBIT_CHECK(!labelled.empty(), InvalidArgument, file.string(),
-                    ": none of its lines names an image of ", folder_.string());
+                    ": no line names an image in ", folder_.string());
     const size_t without = files_.size() - labelled.size(), unused = known.size() - used.size();
     if (without > 0)
-      notes_.push_back(std::to_string(without) + " images have no line in " + file.string() +
-                       " and are left out");
+      notes_.push_back(std::to_string(without) + (without == 1 ? " image" : " images") +
+                       " skipped: no label in " + file.string());
     if (unused > 0)
-      notes_.push_back(std::to_string(unused) + " lines of " + file.string() + " name no image");
+      notes_.push_back(std::to_string(unused) + (unused == 1 ? " line" : " lines") + " of " +
+                       file.string() + " skipped: no such image");
     files_ = std::move(labelled);
   }
 
@@ -123,7 +125,7 @@ DatasetPtr open_image_list(const fs::path& list, const fs::path& labels) {
                   ": ", classes.size(), " of ", files.size(),
                   " images have a class number; give one to all or to none");
   SPARSEBIT_CHECK(classes.empty() || labels.empty(), InvalidArgument, list.string(),
-                  ": it has class numbers, so a file of labels is not for it");
+                  ": the list contains class numbers; a label file cannot be given too");
   const fs::path folder = list.parent_path();
   if (labels.empty())
     return std::make_unique<ImageFiles>(folder, std::move(files), std::move(classes));
@@ -136,8 +138,8 @@ DatasetPtr open_image_folder(const fs::path& folder, std::vector<fs::path> files
 }
 
 void check_index(int64_t index, int64_t size) {
-  SPARSEBIT_CHECK(index >= 0 && index < size, InvalidArgument, "there is no sample ", index,
-                  "; there are ", size);
+  SPARSEBIT_CHECK(index >= 0 && index < size, InvalidArgument, "sample ", index,
+                  " is out of range; there are ", size);
 }
 
 }  // namespace sparsebit::io

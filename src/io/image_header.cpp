@@ -18,7 +18,7 @@ int32_t little_endian_32(std::string_view bytes, size_t at) {
 }
 
 std::optional<ImageSize> png_size(std::string_view bytes) {
-  constexpr size_t kWidth = 16, kEnd = 24;  // in the IHDR chunk, which is the first
+  constexpr size_t kWidth = 16, kEnd = 24;  // in IHDR, the first chunk
   if (bytes.size() < kEnd || bytes.substr(12, 4) != "IHDR") return std::nullopt;
   return ImageSize{big_endian(bytes, kWidth, 4), big_endian(bytes, kWidth + 4, 4)};
 }
@@ -26,11 +26,12 @@ std::optional<ImageSize> png_size(std::string_view bytes) {
 std::optional<ImageSize> bmp_size(std::string_view bytes) {
   constexpr size_t kHeaderSize = 14, kWidth = 18, kEnd = 26;
   if (bytes.size() < kEnd || little_endian_32(bytes, kHeaderSize) < 40) return std::nullopt;
-  const int64_t height = little_endian_32(bytes, kWidth + 4);  // negative: the first row is the top
+  const int64_t height =
+      little_endian_32(bytes, kWidth + 4);  // negative: rows are stored from the top
   return ImageSize{little_endian_32(bytes, kWidth), height < 0 ? -height : height};
 }
 
-/// Walks from marker to marker until one that starts a frame.
+/// Follows the markers up to the start of a frame (SOF).
 std::optional<ImageSize> jpeg_size(std::string_view bytes) {
   size_t at = 2;
   while (at + 9 <= bytes.size()) {

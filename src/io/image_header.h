@@ -10,8 +10,8 @@ struct ImageSize {
   int64_t width = 0, height = 0;
 };
 
-/// What the header of a JPEG, PNG or BMP file says; nothing for anything else. A decoder takes
-/// memory for it before it looks at the rest.
+/// The size in the header of a JPEG, PNG or BMP file; nullopt for other files. Decoders allocate
+/// memory for this size before they read the pixels.
 std::optional<ImageSize> read_image_size(std::string_view bytes);
 
 }  // namespace sparsebit::io

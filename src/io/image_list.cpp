@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether there is something to read in a line; cuts the blanks around it.
+/// Trims a line. Returns whether it is neither empty nor a comment.
 bool has_content(std::string& line) {
   const size_t first = line.find_first_not_of(" \t\r");
   if (first == std::string::npos || line[first] == '#') return false;
@@ -22,7 +22,7 @@ bool has_content(std::string& line) {
   return true;
 }
 
-/// A path may have blanks and commas: only a number at the end is cut off.
+/// Splits off a class number at the end; the path itself may contain blanks and commas.
 ListedImage split_line(const std::string& line) {
   const size_t before = line.find_last_of("\t, ");
   if (before == std::string::npos) return {line};
@@ -37,7 +37,7 @@ ListedImage split_line(const std::string& line) {
 }  // namespace
 
 bool is_image_list(const fs::path& file) {
-  constexpr size_t kLongestLine = 4096;  // a binary file has none at all
+  constexpr size_t kLongestLine = 4096;  // limits the search for a line end in binary files
   std::ifstream in(file);
   std::string line(kLongestLine, '\0');
   while (in.getline(line.data(), kLongestLine)) {
@@ -58,12 +58,12 @@ std::vector<ListedImage> read_image_list(const fs::path& list) {
     ListedImage image = split_line(line);
     const std::string name = image.file.string();
     SPARSEBIT_CHECK(has_image_suffix(image.file), InvalidArgument, list.string(), ":", number,
-                    ": expected an image (.jpg, .jpeg, .png, .bmp) and maybe a class number, "
+                    ": expected an image (.jpg, .jpeg, .png, .bmp) and optionally a class number, "
                     "found '",
                     line, "'");
-    image.file = list.parent_path() / image.file;  // an absolute path stays
+    image.file = list.parent_path() / image.file;  // absolute paths are kept
     SPARSEBIT_CHECK(fs::is_regular_file(image.file), InvalidArgument, list.string(), ":", number,
-                    ": there is no image '", name, "'; paths start at the folder of the list");
+                    ": no such image '", name, "'; paths are relative to the folder of the list");
     images.push_back(std::move(image));
   }
   return images;

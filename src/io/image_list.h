@@ -13,9 +13,9 @@ struct ListedImage {
   std::optional<int64_t> label = {};
 };
 
-/// A line each: a path, from the folder of the list on, and maybe a class number behind it after a
-/// tab, a comma or a space. Empty lines and lines that start with # are skipped. Throws
-/// InvalidArgument, naming the line, for a file that is not there or no image by its name.
+/// Each line is a path relative to the folder of the list, optionally followed by a class number
+/// after a tab, a comma or a space. Empty lines and lines that start with # are skipped. Throws
+/// InvalidArgument, naming the line, for a file that does not exist or has no image suffix.
 std::vector<ListedImage> read_image_list(const std::filesystem::path& list);
 
 }  // namespace sparsebit::io

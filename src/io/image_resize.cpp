@@ -6,7 +6,7 @@
 namespace sparsebit::io {
 namespace {
 
-/// Bytes with the fixed-point arithmetic of OpenCV, which differs from floats that are rounded.
+/// For uint8, OpenCV computes in fixed point, which differs from rounded float results.
 at::Tensor resized_by_opencv(const at::Tensor& image, int64_t height, int64_t width) {
   const bool bytes = image.scalar_type() == at::kByte;
   const at::Tensor from = image.to(bytes ? at::kByte : at::kFloat).contiguous();

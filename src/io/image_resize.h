@@ -4,7 +4,7 @@
 
 namespace sparsebit::io {
 
-/// An image [channels, height, width] in another size. Bytes stay bytes, others become float32.
+/// Resizes an image [channels, height, width]. uint8 stays uint8, other types become float32.
 at::Tensor resized_image(const at::Tensor& image, int64_t height, int64_t width,
                          Preprocess::Interpolation interpolation);
 

@@ -55,9 +55,10 @@ std::map<std::string, int64_t> read_label_file(const std::filesystem::path& file
                     number, ": expected a file name and a class number, found '", line, "'");
     const auto [it, is_new] = labels.emplace(name, *label);
     SPARSEBIT_CHECK(is_new || it->second == *label, InvalidArgument, file.string(), ":", number,
-                    ": '", name, "' has class ", *label, " here and ", it->second, " before");
+                    ": '", name, "' has class ", *label, ", but class ", it->second,
+                    " in an earlier line");
   }
-  SPARSEBIT_CHECK(!labels.empty(), InvalidArgument, file.string(), ": there are no labels in it");
+  SPARSEBIT_CHECK(!labels.empty(), InvalidArgument, file.string(), ": contains no labels");
   return labels;
 }
 

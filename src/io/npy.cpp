@@ -15,7 +15,8 @@
 namespace sparsebit::io {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "tensor data is written as it is");
+static_assert(std::endian::native == std::endian::little,
+              "tensor data is written without byte swapping");
 
 void swap_bytes(at::Tensor& tensor) {
   const size_t parts = at::isComplexType(tensor.scalar_type()) ? 2 : 1;
@@ -65,8 +66,8 @@ NamedTensors load_npz(const std::filesystem::path& path) {
   for (const ZipArchive::Record& record : archive.records()) {
     const std::string& name = record.name;
     const std::string array = name.ends_with(".npy") ? name.substr(0, name.size() - 4) : name;
-    SPARSEBIT_CHECK(!arrays.contains(array), InvalidArgument, path.string(),
-                    ": there are two arrays called '", array, "' in it");
+    SPARSEBIT_CHECK(!arrays.contains(array), InvalidArgument, path.string(), ": duplicate array '",
+                    array, "'");
     arrays.insert(array, parse_npy(archive.read(record), path.string() + "/" + name));
   }
   return arrays;
@@ -74,7 +75,7 @@ NamedTensors load_npz(const std::filesystem::path& path) {
 
 void save_npy(const std::filesystem::path& path, const at::Tensor& tensor) {
   SPARSEBIT_CHECK(tensor.defined(), InvalidArgument, path.string(),
-                  ": there is no tensor to write");
+                  ": cannot save an undefined tensor");
   const std::optional<std::string> header =
       tensor.layout() == at::kStrided ? write_npy_header(tensor.scalar_type(), tensor.sizes())
                                       : std::nullopt;

@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kAlignment = 64;  // of the data
-constexpr size_t kMostDims = 64;   // what libtorch can index
+constexpr size_t kMostDims = 64;   // limit of libtorch's indexing
 
-/// A type's name in the format, without its byte order.
+/// Type codes of the format, without byte order.
 constexpr std::array<std::pair<std::string_view, at::ScalarType>, 11> kTypes = {{
     {"f4", at::kFloat},
     {"f8", at::kDouble},
@@ -41,7 +41,7 @@ uint32_t little_endian(std::string_view bytes) {
   return number;
 }
 
-/// The header's text, a Python dict literal. Sets where the data begins.
+/// The header's text, a Python dict literal. Sets header.data_begin.
 std::string_view header_text(std::string_view bytes, const std::string& where, NpyHeader& header) {
   if (!bytes.starts_with(kMagic)) {
     fail(ErrorKind::InvalidModel, where,
@@ -52,7 +52,7 @@ std::string_view header_text(std::string_view bytes, const std::string& where, N
   const int major = bytes.empty() ? 1 : static_cast<uint8_t>(bytes[0]);
   if (major < 1 || major > 3) {
     fail(ErrorKind::Unsupported, where,
-         c10::str(".npy format version ", major, "; versions 1 to 3 are known"));
+         c10::str(".npy format version ", major, " is not supported; expected 1 to 3"));
   }
   const size_t length_bytes = major == 1 ? 2 : 4;
   const size_t prefix = 2 + length_bytes;  // version, length
@@ -91,7 +91,7 @@ class HeaderParser {
       if (!accept(',') && peek() != '}') malformed("no ',' or '}'");
     }
     skip_space();
-    if (position_ != text_.size()) malformed("something after the closing '}'");
+    if (position_ != text_.size()) malformed("data after the closing '}'");
     if (!has_type || !has_order || !has_shape) {
       malformed("one of 'descr', 'fortran_order' and 'shape' missing");
     }
@@ -133,10 +133,10 @@ class HeaderParser {
 
   std::string_view quoted() {
     const char quote = peek();
-    if (quote != '\'' && quote != '"') malformed("no quoted text");
+    if (quote != '\'' && quote != '"') malformed("no quoted string");
     const size_t begin = ++position_;
     const size_t end = text_.find(quote, begin);
-    if (end == std::string_view::npos) malformed("a text without end");
+    if (end == std::string_view::npos) malformed("an unterminated string");
     position_ = end + 1;
     return text_.substr(begin, end - begin);
   }
@@ -155,13 +155,13 @@ class HeaderParser {
       const char* const end = text_.data() + text_.size();
       int64_t dim = 0;
       const auto [stop, error] = std::from_chars(text_.data() + position_, end, dim);
-      if (error != std::errc() || dim < 0) malformed("no dimension");
+      if (error != std::errc() || dim < 0) malformed("an invalid dimension");
       position_ = static_cast<size_t>(stop - text_.data());
-      accept('L');  // Python 2 wrote long integers like this
+      accept('L');  // Python 2 wrote long integers as 3L
       dims.push_back(dim);
       if (dims.size() > kMostDims) {
         fail(ErrorKind::Unsupported, where_,
-             c10::str("an array of more than ", kMostDims, " dimensions"));
+             c10::str("arrays of more than ", kMostDims, " dimensions are not supported"));
       }
       if (!accept(',') && (peek() != ')' || dims.size() == 1)) malformed("no ','");
     }
@@ -169,7 +169,7 @@ class HeaderParser {
   }
 
   void read_type(NpyHeader& header) {
-    if (peek() == '[') fail(ErrorKind::Unsupported, where_, "an array of records");
+    if (peek() == '[') fail(ErrorKind::Unsupported, where_, "structured arrays are not supported");
     const std::string_view descr = quoted();
     const char order = descr.empty() ? '\0' : descr.front();
     const bool has_order = order == '<' || order == '>' || order == '|' || order == '=';
@@ -178,14 +178,14 @@ class HeaderParser {
                                           [&](const auto& entry) { return entry.first == name; });
     if (type == kTypes.end()) {
       fail(ErrorKind::Unsupported, where_,
-           c10::str("an array of type '", printable(descr),
-                    "'; known are b1, i1 to i8, u1, f2 to f8, c8 and c16"));
+           c10::str("unsupported array type '", printable(descr),
+                    "'; supported are b1, i1 to i8, u1, f2 to f8, c8 and c16"));
     }
     header.dtype = type->second;
     header.big_endian = order == '>';
   }
 
-  /// File contents that end up in a one-line message.
+  /// File contents made safe for a one-line message.
   static std::string printable(std::string_view text) {
     std::string safe(text.substr(0, 32));
     std::replace_if(

@@ -11,20 +11,20 @@
 
 namespace sparsebit::io {
 
-/// What stands before the data of a .npy file.
+/// The header of a .npy file.
 struct NpyHeader {
   at::ScalarType dtype = at::kFloat;
   bool big_endian = false;
   bool fortran_order = false;  ///< the first index runs fastest
   std::vector<int64_t> shape = {};
-  size_t data_begin = 0;  ///< where the data starts in the file
+  size_t data_begin = 0;  ///< offset of the data in the file
 };
 
-/// Reads and checks the header of a file with these bytes, its length included: the data that
-/// follows is exactly what the shape needs. Throws InvalidModel or Unsupported naming `where`.
+/// Reads and checks the header of a file with these bytes; the data after it must have exactly the
+/// size of the shape. Throws InvalidModel or Unsupported naming `where`.
 NpyHeader read_npy_header(std::string_view bytes, const std::string& where);
 
-/// The header of a little-endian array in C order; nothing when NumPy does not have the type.
+/// The header of a little-endian array in C order; nullopt when NumPy does not have the type.
 std::optional<std::string> write_npy_header(at::ScalarType dtype, at::IntArrayRef shape);
 
 }  // namespace sparsebit::io

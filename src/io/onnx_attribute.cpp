@@ -15,9 +15,9 @@ using onnx::AttributeProto;
 constexpr const char* kTextForm = "onnx";
 constexpr const char* kBytesForm = "onnx_base64";
 
-/// The text form takes up to four characters for a byte.
+/// In bytes; larger attributes use base64, because text form takes up to four characters per byte.
 constexpr size_t kLargestText = size_t{1} << 20;
-/// As deep as protobuf reads binary messages.
+/// The recursion limit of protobuf for binary messages.
 constexpr int kDeepest = 100;
 
 constexpr std::string_view kDigits =
@@ -39,7 +39,7 @@ std::string to_base64(std::string_view bytes) {
   return text;
 }
 
-/// The value of each character; -1 for those that are no digits.
+/// The value of each base64 digit; -1 for other characters.
 std::array<int8_t, 256> digit_values() {
   std::array<int8_t, 256> values{};
   values.fill(-1);
@@ -69,7 +69,7 @@ std::optional<std::string> from_base64(std::string_view text) {
   return bytes;
 }
 
-/// Protobuf would print what is wrong; the caller says it better.
+/// Suppresses protobuf's own error output; the caller reports the error.
 struct Silence : google::protobuf::io::ErrorCollector {
   void AddError(int /*line*/, int /*column*/, const std::string& /*message*/) override {}
 };

@@ -21,10 +21,10 @@ namespace sparsebit::io {
 namespace {
 
 constexpr int64_t kDataAlignment =
-    64;                             // of weights in a data file, so that they can be used in place
-constexpr size_t kSmallest = 1024;  // bytes; smaller weights stay in the model itself
+    64;                             // of tensors in a data file, so that they can be used in place
+constexpr size_t kSmallest = 1024;  // bytes; smaller tensors stay in the model file
 
-/// Protobuf prints its own complaints otherwise; ours say more and go where the caller wants them.
+/// Suppresses protobuf's own error output; errors are reported by exceptions.
 void silence_protobuf() {
   [[maybe_unused]] static const auto previous = google::protobuf::SetLogHandler(nullptr);
 }
@@ -53,12 +53,12 @@ void write_message(const onnx::ModelProto& model, const std::filesystem::path& p
                    AtomicFile& file) {
   const bool written = model.SerializeToOstream(&file.stream());
   SPARSEBIT_CHECK(written || !file.stream(), Unsupported, path.string(),
-                  ": the model is larger than 2 GB without its weights, which ONNX cannot hold");
+                  ": the model is larger than 2 GB without its weights, the limit of an ONNX file");
   file.finish();
 }
 
-/// Defaults of a function's attributes, a field newer than the packaged ONNX. What cannot be read
-/// is left out: the reader of the model says so.
+/// Visits the default values of a function's attributes, a field newer than the packaged ONNX.
+/// Unreadable ones are skipped: importing the model reports them.
 template <class Visit>
 void for_each_default(const onnx::FunctionProto& function, const Visit& visit) {
   constexpr int kDefaults = 11;
@@ -82,12 +82,12 @@ bool looks_like_onnx(std::string_view bytes) {
 onnx::ModelProto parse_onnx(std::string_view bytes, const std::string& where) {
   silence_protobuf();
   SPARSEBIT_CHECK(bytes.size() <= std::numeric_limits<int>::max(), InvalidModel, where,
-                  ": larger than 2 GB, which no ONNX file can be; large weights are kept in "
+                  ": larger than 2 GB, the limit of an ONNX file; large weights must be kept in "
                   "external data files");
   onnx::ModelProto model;
   const bool parsed = model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-  SPARSEBIT_CHECK(parsed, InvalidModel, where, ": not a complete ONNX file (", bytes.size(),
-                  " bytes); it is damaged, nested too deeply, or something else");
+  SPARSEBIT_CHECK(parsed, InvalidModel, where, ": not a valid ONNX file (", bytes.size(),
+                  " bytes); truncated, damaged, nested too deeply, or another format");
   SPARSEBIT_CHECK(model.has_graph() && model.opset_import_size() > 0, InvalidModel, where,
                   ": not an ONNX model: it has ",
                   model.has_graph() ? "no operator set" : "no graph");

@@ -9,7 +9,7 @@
 namespace sparsebit::io {
 namespace {
 
-/// Says where in the model we are; called only when something is wrong there.
+/// Returns the position in the model for error messages; called only on errors.
 using Place = std::function<std::string()>;
 
 void check_text(const std::string& text, const std::string& what, const Place& place) {
@@ -28,7 +28,7 @@ void check_each(const Names& names, const char* what, const Place& place) {
   }
 }
 
-/// `node 'relu1' (Relu)`; by its number when it has no name that can be shown.
+/// `node 'relu1' (Relu)`; the index replaces a missing or unprintable name.
 std::string describe(const onnx::NodeProto& node, int number) {
   const auto shown = [](const std::string& text) {
     return !text.empty() && is_utf8(text) &&
@@ -55,8 +55,8 @@ void check_graph(const onnx::GraphProto& graph, const Place& place);
 
 void check_attribute(const onnx::AttributeProto& attribute, const Place& place) {
   check_name(attribute.name(), "an attribute", place);
-  check_text(attribute.ref_attr_name(), "what attribute '" + attribute.name() + "' refers to",
-             place);
+  check_text(attribute.ref_attr_name(),
+             "the referenced name of attribute '" + attribute.name() + "'", place);
   if (attribute.has_t()) check_tensor(attribute.t(), "a tensor", place);
   for (const auto& tensor : attribute.tensors()) check_tensor(tensor, "a tensor", place);
   if (attribute.has_sparse_tensor()) {
@@ -90,7 +90,7 @@ void check_values(const Infos& infos, const char* what, const Place& place) {
   for (const onnx::ValueInfoProto& info : infos) {
     check_name(info.name(), what, place);
     for (const auto& dim : info.type().tensor_type().shape().dim()) {
-      check_text(dim.dim_param(), "a size of '" + info.name() + "'", place);
+      check_text(dim.dim_param(), "a dimension name of '" + info.name() + "'", place);
     }
   }
 }
@@ -117,8 +117,8 @@ void check_function(const onnx::FunctionProto& function, const Place& place) {
   check_nodes(function.node(), inside);
 }
 
-/// The second byte of a character says whether the first ones could have been left out, and whether
-/// its number exists.
+/// Checks the second byte of a sequence, which excludes overlong forms, surrogates and code points
+/// above 0x10FFFF.
 bool is_second_byte(unsigned char lead, unsigned char second) {
   const unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   const unsigned char high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;

@@ -7,12 +7,12 @@
 
 namespace sparsebit::io {
 
-/// Whether the bytes are well-formed UTF-8: no overlong forms, surrogates or numbers above
+/// Whether the bytes are well-formed UTF-8: no overlong forms, surrogates or code points above
 /// 0x10FFFF.
 bool is_utf8(std::string_view text);
 
-/// Throws InvalidModel, saying where, when a name of the model is not UTF-8. Names reach messages,
-/// tables and JSON, all of which are; protobuf takes any bytes.
+/// Throws InvalidModel, with the position, when a name in the model is not UTF-8. Protobuf accepts
+/// any bytes, but names appear in messages, tables and JSON, which must be UTF-8.
 void check_names(const onnx::ModelProto& model, const std::string& file);
 
 }  // namespace sparsebit::io

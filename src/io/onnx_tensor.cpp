@@ -21,7 +21,7 @@ using onnx::TensorProto;
 constexpr int kFloat8First = 17, kFloat8Last = 20, kUint4 = 21, kInt4 = 22;
 
 std::string name_of(const TensorProto& proto) {
-  return proto.name().empty() ? "a tensor without name" : "tensor '" + proto.name() + "'";
+  return proto.name().empty() ? "an unnamed tensor" : "tensor '" + proto.name() + "'";
 }
 
 struct Layout {
@@ -31,7 +31,7 @@ struct Layout {
   at::ScalarType dtype;
 };
 
-/// How many bits an element takes in a file; nothing for types without a fixed size.
+/// Bits per element in a file; nullopt for types without a fixed size.
 std::optional<int64_t> bits_of(int type) {
   if (is_four_bit(type)) return 4;
   if (type >= kFloat8First && type <= kFloat8Last) return 8;
@@ -42,11 +42,11 @@ std::optional<int64_t> bits_of(int type) {
   return dtype ? std::optional(8 * static_cast<int64_t>(c10::elementSize(*dtype))) : std::nullopt;
 }
 
-/// Sets shape, count and bytes, these for elements of so many bits.
+/// Sets shape, count and bytes of a layout for elements of `bits` bits.
 void measure(const TensorProto& proto, int64_t bits, Layout& layout) {
   layout.shape.assign(proto.dims().begin(), proto.dims().end());
   for (const int64_t dim : layout.shape)
-    SPARSEBIT_CHECK(dim >= 0, InvalidModel, name_of(proto), ": a dimension is ", dim);
+    SPARSEBIT_CHECK(dim >= 0, InvalidModel, name_of(proto), ": negative dimension ", dim);
   const int64_t item = std::max<int64_t>(bits / 8, 1);
   const std::optional<int64_t> bytes = byte_count(layout.shape, item);
   SPARSEBIT_CHECK(bytes, InvalidModel, name_of(proto), ": its size overflows 64 bits");
@@ -70,7 +70,7 @@ void check_size(const TensorProto& proto, const Layout& layout, size_t found) {
                   " bytes, but there are ", found);
 }
 
-/// Two values per byte, the first in the low half.
+/// Two values per byte, the first in the low bits.
 at::Tensor unpack_four_bits(const uint8_t* packed, const Layout& layout) {
   at::Tensor result = at::empty(layout.shape, layout.dtype);
   auto* const out = static_cast<uint8_t*>(result.data_ptr());
@@ -82,7 +82,7 @@ at::Tensor unpack_four_bits(const uint8_t* packed, const Layout& layout) {
   return result;
 }
 
-/// Whether a tensor can use the bytes as they are.
+/// Whether a tensor can use the bytes in place.
 bool fits_in_place(const TensorProto& proto, const Layout& layout, const char* data) {
   const bool aligned = reinterpret_cast<uintptr_t>(data) % c10::elementSize(layout.dtype) == 0;
   return aligned && layout.dtype != at::kBool && !is_four_bit(proto.data_type());
@@ -112,18 +112,19 @@ int64_t external_number(const TensorProto& proto, const std::string& text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   SPARSEBIT_CHECK(error == std::errc() && end == text.data() + text.size() && number >= 0,
-                  InvalidModel, name_of(proto), ": external data has no position '", text, "'");
+                  InvalidModel, name_of(proto), ": invalid offset or length '", text,
+                  "' of external data");
   return number;
 }
 
-/// The part of a data file that belongs to a tensor.
+/// The bytes of a tensor in an external data file.
 struct Part {
   std::shared_ptr<MappedFile> file;
   char* data;
   int64_t size;
 };
 
-/// @param needed  what the tensor takes when the file does not say how much belongs to it
+/// @param needed  size of the tensor in bytes, used when external_data has no length.
 Part find_external(const TensorProto& proto, const std::optional<int64_t>& needed,
                    ExternalData& external) {
   std::string location;
@@ -138,8 +139,8 @@ Part find_external(const TensorProto& proto, const std::optional<int64_t>& neede
   const auto size = static_cast<int64_t>(file->size());
   SPARSEBIT_CHECK(offset <= size && length.value_or(0) <= size - offset, InvalidModel,
                   name_of(proto), ": bytes ", offset, " to ", offset, " + ", length.value_or(0),
-                  " are not in '", location, "', which has ", size);
-  // Without a length the tensor's own size counts; what follows belongs to others.
+                  " are not in '", location, "', which has ", size, " bytes");
+  // Without a length, the size of the tensor is used; the rest of the file belongs to others.
   const int64_t rest = size - offset;
   return {file, file->data() + offset, length.value_or(std::min(rest, needed.value_or(rest)))};
 }
@@ -186,7 +187,7 @@ at::Tensor from_typed_fields(const TensorProto& proto, const Layout& layout) {
     case at::kInt:
       return from_list(proto, layout, proto.int32_data());
     case at::kShort:
-    case at::kHalf:  // 16-bit floats are stored as their bits
+    case at::kHalf:  // 16-bit floats are stored as bit patterns
     case at::kBFloat16:
       return from_list<int32_t, int16_t>(proto, layout, proto.int32_data());
     case at::kBool:
@@ -210,7 +211,7 @@ int onnx_type_of(at::ScalarType dtype) {
   for (int type = TensorProto::FLOAT; type <= TensorProto::BFLOAT16; ++type) {
     if (scalar_type_of(type) == dtype) return type;
   }
-  SPARSEBIT_CHECK(false, Unsupported, "ONNX has no elements of type ", c10::toString(dtype));
+  SPARSEBIT_CHECK(false, Unsupported, "ONNX has no element type for ", c10::toString(dtype));
 }
 
 std::string onnx_type_name(int onnx_type) {
@@ -230,7 +231,7 @@ std::shared_ptr<MappedFile> ExternalData::open(const std::string& location) {
   SPARSEBIT_CHECK(inside, InvalidModel, "external data '", location,
                   "' is not a file in the model's own folder");
   SPARSEBIT_CHECK(!folder_.empty(), InvalidModel, "external data '", location,
-                  "' cannot be read: the model has no folder");
+                  "' cannot be read: the model's folder is unknown");
   std::shared_ptr<MappedFile>& file = files_[location];
   if (file) return file;
 
@@ -241,7 +242,7 @@ std::shared_ptr<MappedFile> ExternalData::open(const std::string& location) {
                   ": cannot read external data: ", error.message());
   const fs::path from_root = target.lexically_relative(root);
   SPARSEBIT_CHECK(!from_root.empty() && *from_root.begin() != "..", InvalidModel, "external data '",
-                  location, "' is a link out of the model's folder");
+                  location, "' is a link that leaves the model's folder");
   SPARSEBIT_CHECK(fs::is_regular_file(target), InvalidModel, "external data '", location,
                   "' is not a regular file");
   file = std::make_shared<MappedFile>(target);
@@ -253,7 +254,7 @@ void ExternalData::note_copy(int64_t bytes) {
   for (const auto& [location, file] : files_) size += static_cast<int64_t>(file->size());
   copied_ += bytes;
   SPARSEBIT_CHECK(copied_ <= 2 * size, InvalidModel,
-                  "the model's tensors take more from its external data than there is");
+                  "the model's tensors reference more than twice the size of its external data");
 }
 
 at::Tensor take_tensor(TensorProto& proto, ExternalData& external) {

@@ -12,16 +12,16 @@
 namespace sparsebit::io {
 namespace {
 
-/// A part of an image, or a place for one.
+/// A rectangle in an image.
 struct Box {
   int64_t top = 0, left = 0, height = 0, width = 0;
 };
 
-/// What is done to an image of one size: resized, a part of it taken, the part put on a canvas.
+/// The geometry of preprocessing an image of a given size: resize, crop, place on a canvas.
 struct Geometry {
   int64_t height = 0, width = 0;  ///< after resizing
   Box crop;                       ///< of the resized image
-  Box canvas;                     ///< its size, and where the part lies
+  Box canvas;                     ///< its size, and the position of the crop in it
 };
 
 int64_t rounded(double length) { return std::max<int64_t>(1, std::llround(length)); }
@@ -47,7 +47,7 @@ void resize_to_fit(const Preprocess& settings, Geometry& geometry) {
   geometry.width = std::max<int64_t>(1, static_cast<int64_t>(width * ratio));
 }
 
-/// Both sides as long as the crop divided by crop_pct at least, and one exactly.
+/// Resizes to cover crop / crop_pct: one side exactly, the other at least as long.
 void resize_to_cover(const Preprocess& settings, Geometry& geometry) {
   const auto wanted = [&](int64_t crop) {
     return std::floor(static_cast<double>(crop) / settings.crop_pct);
@@ -84,8 +84,8 @@ std::vector<int64_t> padded_size(const Preprocess& settings, const Box& part) {
 Box canvas_of(const Preprocess& settings, const Box& part) {
   const std::vector<int64_t> size = padded_size(settings, part);
   SPARSEBIT_CHECK(size[0] >= part.height && size[1] >= part.width, InvalidArgument, "an image of ",
-                  part.height, "x", part.width, " is larger than what it is padded to, ", size[0],
-                  "x", size[1], "; resize it first");
+                  part.height, "x", part.width, " is larger than the padded size, ", size[0], "x",
+                  size[1], "; resize it first");
   const bool center = settings.anchor == Preprocess::Anchor::Center;
   return {center ? (size[0] - part.height) / 2 : 0, center ? (size[1] - part.width) / 2 : 0,
           size[0], size[1]};
@@ -122,28 +122,29 @@ at::Tensor placed(const at::Tensor& image, const Preprocess& settings) {
                              settings.pad_value);
 }
 
-/// Luma of ITU-R 601, as image libraries have it.
+/// Luma of ITU-R 601, as in PIL and OpenCV.
 at::Tensor gray(const at::Tensor& image) {
   if (image.size(0) == 1) return image;
   SPARSEBIT_CHECK(image.size(0) == 3, InvalidArgument, "a sample of shape ", image.sizes(),
-                  " has neither one nor three channels");
+                  " cannot be converted to gray; expected 1 or 3 channels");
   const at::Tensor weights = at::tensor({0.299, 0.587, 0.114}).to(at::kFloat).view({3, 1, 1});
   const at::Tensor luma = (image.to(at::kFloat) * weights).sum(0, /*keepdim=*/true);
   return image.scalar_type() == at::kByte ? luma.round().to(at::kByte) : luma;
 }
 
-/// Numbers that go with the channels of a sample.
+/// Values per channel, shaped to broadcast over a sample.
 at::Tensor by_channel(const std::vector<double>& numbers, const at::Tensor& sample) {
   const auto count = static_cast<int64_t>(numbers.size());
   SPARSEBIT_CHECK(count == 1 || (sample.dim() > 0 && sample.size(0) == count), InvalidArgument,
-                  "there are ", count, " numbers for the channels of a sample ", sample.sizes());
+                  "mean or std has ", count,
+                  " values, which do not match the channels of a sample ", sample.sizes());
   std::vector<int64_t> shape(static_cast<size_t>(std::max<int64_t>(sample.dim(), 1)), 1);
   shape[0] = count;
   return at::tensor(numbers).to(at::kFloat).view(shape);
 }
 
 at::Tensor normalized(const at::Tensor& sample, const Preprocess& settings) {
-  // Numbers of tokens are to stay whole numbers; pixels are not.
+  // Token ids stay integers; pixels become float.
   const bool computes = settings.scale != 1 || !settings.mean.empty() || !settings.std.empty();
   const bool is_whole = sample.scalar_type() == at::kLong || sample.scalar_type() == at::kInt;
   at::Tensor x = computes || !is_whole ? sample.to(at::kFloat) : sample;
@@ -153,12 +154,12 @@ at::Tensor normalized(const at::Tensor& sample, const Preprocess& settings) {
   return x;
 }
 
-/// Bytes for models that normalize them themselves.
+/// uint8 input, for models that normalize it themselves.
 at::Tensor as_bytes(const at::Tensor& sample, const Preprocess& settings) {
   const at::Tensor x = normalized(sample, settings);
   const at::Tensor bytes = x.round().clamp(0, 255).to(at::kByte);
   SPARSEBIT_CHECK(bytes.to(x.scalar_type()).equal(x), InvalidArgument,
-                  "dtype is uint8, and the sample has numbers that are no bytes: leave out scale, "
+                  "dtype uint8 needs integers from 0 to 255 after preprocessing; leave out scale, "
                   "mean and std");
   return bytes;
 }
@@ -176,7 +177,7 @@ at::Tensor Preprocess::apply(const at::Tensor& sample) const {
   const bool moves = has_geometry(*this);
   const bool needs_image = moves || channels != Channels::Rgb || layout == Layout::Hwc;
   SPARSEBIT_CHECK(!needs_image || x.dim() == 3, InvalidArgument, "a sample of shape ", x.sizes(),
-                  " is no image [channels, height, width]");
+                  " is not an image [channels, height, width]");
   if (moves) x = placed(x, *this);
   if (channels == Channels::Bgr) x = x.flip(0);
   if (channels == Channels::Gray) x = gray(x);
@@ -211,7 +212,8 @@ Preprocess Preprocess::for_input(int64_t height, int64_t width) const {
     result.resize = {grown(resize[0], height, crop[0]), grown(resize[1], width, crop[1])};
   if (resize_short > 0 && height == width) {
     result.resize_short = grown(resize_short, height, std::min(crop[0], crop[1]));
-  } else if (resize_short > 0) {  // the shorter side alone may not cover what is not square
+  } else if (resize_short >
+             0) {  // resizing the shorter side may not cover a crop that is not square
     result.resize_short = 0;
     result.crop_pct =
         static_cast<double>(std::min(crop[0], crop[1])) / static_cast<double>(resize_short);

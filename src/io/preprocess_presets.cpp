@@ -64,10 +64,10 @@ std::vector<PreprocessPreset> classifiers() {
        "ultralytics' classifiers: shorter side 224, crop 224, 0 to 1",
        {.resize_short = 224, .crop = {224, 224}, .scale = kFromByte}},
       {"tf",
-       "Keras' MobileNet and its like: 224x224, -1 to 1",
+       "Keras' MobileNet and similar models: 224x224, -1 to 1",
        {.resize = {224, 224}, .mean = {127.5}, .std = {127.5}}},
       {"caffe",
-       "Caffe, and Keras' VGG and ResNet: shorter side 256, crop 224, BGR minus its mean",
+       "Caffe, and Keras' VGG and ResNet: shorter side 256, crop 224, BGR minus ImageNet mean",
        {.resize_short = 256,
         .crop = {224, 224},
         .channels = Channels::Bgr,
@@ -111,7 +111,8 @@ std::vector<PreprocessPreset> others() {
         .mean = {0.1307},
         .std = {0.3081}}},
       {"unit",
-       "0 to 1 in their own size: torchvision's detectors, which resize and normalize themselves",
+       "0 to 1 at the original size: torchvision's detectors, which resize and normalize "
+       "themselves",
        {.scale = kFromByte}},
       {"none", "nothing: arrays as they are stored, images from 0 to 255", {}},
   };
@@ -136,7 +137,7 @@ Preprocess preprocess_preset(const std::string& name) {
     names += (names.empty() ? "" : ", ") + preset.name;
   }
   throw Error(ErrorKind::InvalidArgument,
-              fmt::format("unknown preprocessing '{}'; there are {}", name, names));
+              fmt::format("unknown preprocessing '{}'; known: {}", name, names));
 }
 
 }  // namespace sparsebit::io

@@ -134,7 +134,7 @@ const Reader& reader_of(const std::string& key, const Yaml& value) {
     known.push_back(name);
   }
   throw Error(ErrorKind::InvalidArgument,
-              value.where() + ": there is no key '" + key + "'" + did_you_mean(key, known));
+              value.where() + ": unknown key '" + key + "'" + did_you_mean(key, known));
 }
 
 void check_together(const Preprocess& settings, const Yaml& yaml) {
@@ -146,7 +146,7 @@ void check_together(const Preprocess& settings, const Yaml& yaml) {
                   ": crop_pct needs crop");
   const bool pads = !settings.pad.empty() || settings.pad_multiple > 0;
   SPARSEBIT_CHECK(settings.letterbox.empty() || (!pads && settings.crop.empty()), InvalidArgument,
-                  yaml.where(), ": letterbox goes neither with crop nor with pad");
+                  yaml.where(), ": letterbox cannot be combined with crop or pad");
 }
 
 }  // namespace

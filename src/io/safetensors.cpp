@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-static_assert(std::endian::native == std::endian::little, "tensor data is written as it is");
+static_assert(std::endian::native == std::endian::little,
+              "tensor data is written without byte swapping");
 
 constexpr uint64_t kLengthBytes = 8;
 
@@ -43,7 +44,8 @@ void write_data(std::ostream& out, const at::Tensor& tensor) {
             static_cast<std::streamsize>(dense.nbytes()));
 }
 
-// Opens a regular file and stores its size. Pipes and devices have none to check lengths against.
+// Opens a regular file and stores its size. Pipes and devices have no size to check lengths
+// against.
 std::ifstream open(const fs::path& path, uint64_t& size) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -58,10 +60,10 @@ std::ifstream open(const fs::path& path, uint64_t& size) {
 
 void read_exactly(std::ifstream& in, const fs::path& path, void* to, uint64_t bytes) {
   in.read(static_cast<char*>(to), static_cast<std::streamsize>(bytes));
-  if (!in) throw io_error(path, "the file ended early");
+  if (!in) throw io_error(path, "unexpected end of file");
 }
 
-// The header text. Afterwards `in` stands at the start of the data.
+// Reads the header text. Afterwards `in` is at the start of the data.
 std::string read_header_text(std::ifstream& in, uint64_t file_bytes, const fs::path& path) {
   const auto fail = [&](const std::string& what) {
     throw Error(ErrorKind::InvalidModel, {.what = what, .where = path.string()});

@@ -37,7 +37,7 @@ std::string dtype_list() {
   return list;
 }
 
-// Text as a JSON string. `what` says whose text it is, for the error.
+// Text as a JSON string. `what` describes the text in errors.
 std::string quoted(const std::string& text, const char* what) {
   try {
     return json(text).dump();
@@ -48,7 +48,7 @@ std::string quoted(const std::string& text, const char* what) {
   }
 }
 
-// Reads the header of one file. Every error names the file, and the tensor if there is one.
+// Reads the header of one file. Errors name the file and, where applicable, the tensor.
 class HeaderReader {
  public:
   HeaderReader(const std::filesystem::path& path, uint64_t data_bytes)
@@ -82,9 +82,10 @@ class HeaderReader {
           .found = std::move(found)});
   }
 
-  // Notes the order of the tensors, which json forgets, and repeated keys, which it accepts.
+  // Records the order of the tensors, which json does not keep, and rejects duplicate keys, which
+  // it accepts.
   json parse(std::string_view text) {
-    std::vector<std::set<std::string>> keys;  // of the objects around the current position
+    std::vector<std::set<std::string>> keys;  // of the enclosing objects
     const auto on_event = [&](int depth, json::parse_event_t event, json& parsed) {
       if (depth > 3) fail({.what = "the header is nested too deeply"});
       if (event == json::parse_event_t::object_start) keys.emplace_back();
@@ -103,7 +104,7 @@ class HeaderReader {
 
   void note_key(std::vector<std::set<std::string>>& keys, const std::string& key) {
     if (!keys.back().insert(key).second) {
-      fail({.what = "the header has the key '" + key + "' twice"});
+      fail({.what = "duplicate key '" + key + "' in the header"});
     }
     if (keys.size() == 1) order_.push_back(key);
   }
@@ -185,8 +186,8 @@ class HeaderReader {
     return static_cast<uint64_t>(*bytes);
   }
 
-  // The tensors must cover the data exactly. Otherwise files could hide other data, or be small
-  // and claim much memory.
+  // The tensors must cover the data exactly. Otherwise a file could hide other data, or a small
+  // file could allocate much memory.
   void check_coverage(const std::vector<TensorEntry>& tensors) const {
     std::vector<const TensorEntry*> sorted;
     sorted.reserve(tensors.size());
@@ -234,7 +235,7 @@ std::optional<std::string_view> dtype_name(at::ScalarType dtype) {
   return std::nullopt;
 }
 
-// Put together as text: ordered_json looks through all keys for each one it adds.
+// Written as text because inserting into ordered_json takes linear time per key.
 std::string write_header(const SafetensorsHeader& header) {
   std::string text = "{";
   const auto separate = [&text] {

@@ -12,10 +12,10 @@
 
 namespace sparsebit::io {
 
-/// A header longer than this is refused, as by the reference implementation.
+/// Longer headers are rejected, as in the reference implementation.
 inline constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 
-/// One tensor as the header describes it. The data is bytes [begin, end) after the header.
+/// A tensor's entry in the header. Its data is bytes [begin, end) after the header.
 struct TensorEntry {
   std::string name = {};
   at::ScalarType dtype = at::kFloat;

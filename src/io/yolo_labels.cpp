@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A box in shares of the image.
+/// The box of normalized coordinates (fractions of the image size).
 LabelledBox box_of(const std::vector<double>& shares) {
   LabelledBox box;
   if (shares.size() == 4) {
@@ -43,9 +43,10 @@ LabelledBox read_line(const std::string& line, const std::string& where) {
                   ": expected a class number and x, y, width and height of a box, found '", line,
                   "'");
   for (size_t i = 1; i < numbers.size(); ++i) {
-    // Rounded shares may lie a little outside.
+    // Rounded coordinates may lie slightly outside.
     SPARSEBIT_CHECK(numbers[i] > -0.01 && numbers[i] < 1.01, InvalidArgument, where,
-                    ": boxes are shares of the image, from 0 to 1; found ", numbers[i]);
+                    ": box coordinates must be normalized to the image size, from 0 to 1; found ",
+                    numbers[i]);
   }
   LabelledBox box = box_of({numbers.begin() + 1, numbers.end()});
   box.label = static_cast<int64_t>(numbers[0]);
@@ -58,8 +59,7 @@ class YoloLabels : public BoxLabels {
     bool has_labels = false;
     for (const auto& entry : fs::recursive_directory_iterator(folder_))
       has_labels = has_labels || entry.path().extension() == ".txt";
-    SPARSEBIT_CHECK(has_labels, InvalidArgument, folder_.string(),
-                    ": there are no labels (.txt) in it");
+    SPARSEBIT_CHECK(has_labels, InvalidArgument, folder_.string(), ": contains no labels (.txt)");
   }
 
   std::optional<std::vector<LabelledBox>> of(const std::string& image, int64_t height,
@@ -84,7 +84,7 @@ class YoloLabels : public BoxLabels {
   }
 
  private:
-  /// Empty when there is none.
+  /// The label file of an image; empty when there is none.
   fs::path file_of(const std::string& image) const {
     fs::path inside = fs::path(image).replace_extension(".txt");
     if (inside.begin() != inside.end() && *inside.begin() == "images")

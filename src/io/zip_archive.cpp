@@ -12,11 +12,11 @@ namespace {
 
 constexpr uint32_t kEntry = 0x02014b50, kLocal = 0x04034b50, kEnd64 = 0x06064b50,
                    kLocator64 = 0x07064b50;
-constexpr uint64_t kInExtra = 0xffffffff;  // the number stands in the extra field
-constexpr uint16_t kLargeNumbers = 1;      // id of that extra field
+constexpr uint64_t kInExtra = 0xffffffff;  // the value is in the extra field
+constexpr uint16_t kLargeNumbers = 1;      // id of the zip64 extra field
 constexpr uint16_t kStored = 0, kDeflated = 8;
 constexpr size_t kEntrySize = 46, kLocalSize = 30, kEndSize = 22, kLocatorSize = 20;
-/// Deflate packs at most about 1030 to 1.
+/// Upper bound of deflate's compression ratio, which is about 1030.
 constexpr uint64_t kMostUnpacked = 1100;
 
 bool inflate_into(std::string_view packed, std::span<char> out) {
@@ -41,18 +41,19 @@ ZipArchive::ZipArchive(std::string_view bytes, std::string file)
 }
 
 void ZipArchive::check(bool condition) const {
-  SPARSEBIT_CHECK(condition, InvalidArgument, file_, ": this is no zip archive, or it is damaged");
+  SPARSEBIT_CHECK(condition, InvalidArgument, file_, ": not a zip archive, or damaged");
 }
 
 template <class Number>
 Number ZipArchive::number(uint64_t at) const {
   Number value;
   check(at <= bytes_.size() && sizeof(value) <= bytes_.size() - at);
-  std::memcpy(&value, bytes_.data() + at, sizeof(value));  // little endian, as we are
+  std::memcpy(&value, bytes_.data() + at, sizeof(value));  // zip is little endian, like the host
   return value;
 }
 
-/// The table's place is told at the end of the archive, before a comment of at most 65535 bytes.
+/// The position of the central directory is in the end record, which is followed by a comment of at
+/// most 65535 bytes.
 void ZipArchive::read_table() {
   const size_t tail = bytes_.size() - std::min<size_t>(bytes_.size(), kEndSize + 65535);
   const size_t end = bytes_.rfind("PK\x05\x06");
@@ -124,8 +125,8 @@ std::string ZipArchive::read(const Record& record) const {
 
 void ZipArchive::read(const Record& record, std::span<char> out) const {
   SPARSEBIT_CHECK(record.method == kStored || record.method == kDeflated, Unsupported, file_,
-                  ": a file in this archive is packed in a way that is not understood (",
-                  record.method, ")");
+                  ": record '", record.name, "' has unsupported compression method ",
+                  record.method);
   const std::string_view packed = packed_bytes(record);
   check(out.size() == record.size);
   if (record.method == kStored)
@@ -134,7 +135,7 @@ void ZipArchive::read(const Record& record, std::span<char> out) const {
     check(inflate_into(packed, out));
   const auto* const bytes = reinterpret_cast<const Bytef*>(out.data());
   SPARSEBIT_CHECK(::crc32_z(0, bytes, out.size()) == record.checksum, InvalidArgument, file_,
-                  ": record '", record.name, "' is damaged: its checksum is another one");
+                  ": record '", record.name, "' is damaged: checksum mismatch");
 }
 
 }  // namespace sparsebit::io

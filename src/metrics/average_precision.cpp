@@ -18,8 +18,8 @@ double overlap(const Box& found, const TrueBox& truth) {
   return area > 0 ? intersection(found, truth.box) / area : 0;
 }
 
-/// Number `index` of `count` numbers, rounded as numpy.linspace() does: recalls are often equal to
-/// one of them, and then the last bit decides.
+/// Element `index` of linspace(first, last, count), rounded exactly as numpy.linspace(): recalls
+/// are often equal to an element, and then the last bit matters.
 double evenly_spaced(double first, double last, size_t count, size_t index) {
   const double step = (last - first) / static_cast<double>(count - 1);
   return index + 1 == count ? last : static_cast<double>(index) * step + first;
@@ -38,8 +38,8 @@ double AveragePrecision::threshold(size_t index) {
   return evenly_spaced(0.5, 0.95, kThresholds, index);
 }
 
-/// @param found  of one class, highest scores first.
-/// @param truth  of the class, crowds last.
+/// @param found  detections of one class, highest scores first.
+/// @param truth  ground truth of the class, crowds last.
 void AveragePrecision::judge(size_t threshold_index, const std::vector<Detection>& found,
                              const std::vector<TrueBox>& truth, std::vector<Judged>& judged) {
   std::vector<bool> is_taken(truth.size(), false);
@@ -48,7 +48,7 @@ void AveragePrecision::judge(size_t threshold_index, const std::vector<Detection
     size_t match = truth.size();
     for (size_t t = 0; t < truth.size(); ++t) {
       if (is_taken[t] && !truth[t].is_crowd) continue;
-      // Crowds come last: one is taken only when no true box fits.
+      // Crowds come last: match one only when no single object matches.
       if (match < truth.size() && !truth[match].is_crowd && truth[t].is_crowd) break;
       const double shared = overlap(found[d].box, truth[t]);
       if (shared < best) continue;
@@ -82,7 +82,7 @@ void AveragePrecision::add(const std::vector<Detection>& found, const std::vecto
   }
 }
 
-/// @param record  detections sorted by score.
+/// @param record  with detections sorted by score.
 double AveragePrecision::average_precision(const ClassRecord& record, size_t threshold_index) {
   std::vector<double> recalls, precisions;
   double right = 0, wrong = 0;
@@ -92,7 +92,7 @@ double AveragePrecision::average_precision(const ClassRecord& record, size_t thr
     recalls.push_back(right / static_cast<double>(record.objects));
     precisions.push_back(right / (right + wrong));
   }
-  // The best precision that is had at this recall or a higher one.
+  // Interpolation: the best precision at this recall or a higher one.
   for (size_t i = precisions.size(); i-- > 1;)
     precisions[i - 1] = std::max(precisions[i - 1], precisions[i]);
   double sum = 0;
@@ -121,7 +121,7 @@ MeanAveragePrecision AveragePrecision::result() const {
     result.classes.push_back(precision);
   }
   SPARSEBIT_CHECK(!result.classes.empty(), InvalidArgument,
-                  "mAP needs true boxes, and no image has one");
+                  "mAP needs ground-truth boxes, but no image has one");
   for (const ClassPrecision& precision : result.classes) {
     result.map += precision.ap;
     result.map50 += precision.ap50;

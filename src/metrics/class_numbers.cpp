@@ -48,9 +48,9 @@ ClassNumbers::ClassNumbers(ClassNumbering numbering, const std::vector<int64_t>&
   const bool is_coco = numbering == ClassNumbering::Coco91;
   SPARSEBIT_CHECK(numbering != ClassNumbering::CategoryIds || !category_ids.empty(),
                   InvalidArgument,
-                  "class numbers are category ids, and the labels have none; "
-                  "give annotations in COCO's form");
-  // Annotations may hold a part of COCO's categories.
+                  "class numbers are category ids, but the labels have none; "
+                  "give COCO annotations");
+  // Annotations may contain only some of COCO's categories.
   const std::vector<int64_t> ids = is_coco && category_ids.empty() ? coco_ids() : category_ids;
   for (size_t i = 0; i < ids.size(); ++i) classes_[ids[i]] = static_cast<int64_t>(i);
 }
@@ -71,8 +71,8 @@ ClassNumbering guess_numbering(const DetectorHead& head, int64_t classes,
   if (classes == 0 && !head.background_is_zero) return counted;
   SPARSEBIT_CHECK(classes == 0 || classes > category_ids.back(), InvalidArgument,
                   "the annotations have ", category_ids.size(), " categories with ids up to ",
-                  category_ids.back(), ", and the model tells ", classes - background,
-                  " classes apart; --class-numbers says what their numbers mean");
+                  category_ids.back(), ", but the model has ", classes - background,
+                  " classes; set their numbering with --class-numbers");
   return ClassNumbering::CategoryIds;
 }
 

@@ -43,8 +43,9 @@ bool is_constant(const std::vector<double>& numbers) {
 }
 
 void check_pairs(const std::vector<double>& x, const std::vector<double>& y) {
-  SPARSEBIT_CHECK(x.size() == y.size(), InvalidArgument, "correlation needs pairs; there are ",
-                  x.size(), " numbers on one side and ", y.size(), " on the other");
+  SPARSEBIT_CHECK(x.size() == y.size(), InvalidArgument,
+                  "correlation needs lists of equal length; found lengths ", x.size(), " and ",
+                  y.size());
 }
 
 }  // namespace

@@ -15,13 +15,13 @@ namespace {
 
 constexpr int64_t kMostCandidates = 10'000;
 
-std::string known_forms() {
+std::string known_heads() {
   std::string text;
   for (const DetectorHead& head : detector_heads()) text += "\n  " + head.name + ": " + head.form;
   return text;
 }
 
-/// Those above the least score, as rows, best first.
+/// The candidates above the score threshold, highest scores first.
 std::vector<Detection> best_of(const Candidates& candidates, double least_score) {
   const at::Tensor all = candidates.scores.to(at::kDouble);
   const at::Tensor rows = all.gt(least_score).nonzero().flatten();
@@ -65,7 +65,7 @@ const DetectorHead& detector_head(const std::string& name) {
     if (head.name == name) return head;
   }
   throw Error(ErrorKind::InvalidArgument,
-              "there is no detector head '" + name + "'; known forms of outputs:" + known_forms());
+              "unknown detector head '" + name + "'; known heads:" + known_heads());
 }
 
 const DetectorHead& recognize_head(const DetectorOutputs& outputs) {
@@ -73,9 +73,9 @@ const DetectorHead& recognize_head(const DetectorOutputs& outputs) {
     if (head.recognizes(outputs)) return head;
   }
   throw Error(ErrorKind::InvalidArgument,
-              "mAP needs outputs whose form is known; the model gives " +
+              "mAP needs the outputs of a known detector head; the model outputs " +
                   describe(outputs.outputs) + " for an input of " + std::to_string(outputs.height) +
-                  "x" + std::to_string(outputs.width) + ". Known forms:" + known_forms());
+                  "x" + std::to_string(outputs.width) + ". Known heads:" + known_heads());
 }
 
 std::vector<Detection> select_detections(const Candidates& candidates, const DetectorHead& head,

@@ -65,7 +65,7 @@ at::Tensor embed(const EmbeddingOutput& embedding, const std::vector<NamedOutput
     return output.name == embedding.output;
   });
   SPARSEBIT_CHECK(found != outputs.end(), InvalidArgument, "there is no output '", embedding.output,
-                  "'; the model gives ", describe(outputs));
+                  "'; the model outputs ", describe(outputs));
   const int64_t axes = embedding.pooling == Pooling::Given ? 2 : 3;
   SPARSEBIT_CHECK(found->tensor.dim() == axes, InvalidArgument, "the output '", embedding.output,
                   "' is ", found->tensor.sizes(), "; an embedding needs ",

@@ -8,12 +8,12 @@ namespace sparsebit::metrics {
 
 std::vector<NamedOutput> outputs_of_sample(const std::vector<NamedOutput>& outputs, int64_t sample,
                                            int64_t batch) {
-  if (batch == 1) return outputs;  // what has no batch axis belongs to the only sample as well
+  if (batch == 1) return outputs;  // outputs without a batch axis are allowed
   std::vector<NamedOutput> parts;
   for (const auto& [name, tensor] : outputs) {
     SPARSEBIT_CHECK(tensor.dim() > 0 && tensor.size(0) == batch, InvalidArgument, "the output '",
-                    name, "' is ", tensor.sizes(), ", which does not tell ", batch,
-                    " samples apart");
+                    name, "' is ", tensor.sizes(), "; expected a first axis of size ", batch,
+                    ", one entry per sample");
     parts.push_back({name, tensor.narrow(0, sample, 1)});
   }
   return parts;

@@ -29,7 +29,8 @@ void OutputSimilarity::add(const at::Tensor& reference, const at::Tensor& found,
   const int64_t rows = has_batch ? batch : 1;
   const at::Tensor a = reference.to(at::kDouble).reshape({rows, -1});
   const at::Tensor b = found.to(at::kDouble).reshape({rows, -1});
-  // The same infinity on both sides (a mask, say) is no difference and has no length.
+  // Equal infinities or NaN on both sides (in a mask, say) count as equal and are excluded from
+  // norms.
   const at::Tensor is_finite = a.isfinite().logical_and(b.isfinite());
   const bool same_gaps =
       is_finite.logical_or(a.eq(b)).logical_or(a.ne(a).logical_and(b.ne(b))).all().item<bool>();

@@ -8,7 +8,7 @@
 namespace sparsebit::text {
 namespace {
 
-/// An expression that finds the longest of those that begin at a place.
+/// An expression that matches the longest token at a position.
 std::optional<Regex> any_of(const std::map<std::string, AddedTokens::Token>& tokens) {
   std::vector<std::string> words;
   for (const auto& [word, token] : tokens) {
@@ -19,7 +19,7 @@ std::optional<Regex> any_of(const std::map<std::string, AddedTokens::Token>& tok
                    [](const auto& a, const auto& b) { return a.size() > b.size(); });
   std::string expression;
   for (const std::string& word : words) {
-    // \E would end the quoted part; a word with it is quoted sign by sign.
+    // \E would end the quotation; a token that contains it is quoted character by character.
     const bool plain = word.find("\\E") == std::string::npos;
     std::string quoted;
     for (const std::string& c : characters(word)) quoted += "\\Q" + c + "\\E";
@@ -65,7 +65,7 @@ AddedTokens read_added_tokens(const nlohmann::json& json, const Normalizer* norm
   for (const nlohmann::json& entry : json) {
     const std::string content = text_of(entry, "content");
     SPARSEBIT_CHECK(!flag_or(entry, "single_word", false), Unsupported, "the added token '",
-                    content, "' is for single words only, which is not understood");
+                    content, "' has single_word set, which is not supported");
     if (flag_or(entry, "normalized", true) != (normalizer != nullptr)) continue;
     tokens.emplace(
         normalizer ? (*normalizer)(content) : content,

@@ -13,7 +13,7 @@
 
 namespace sparsebit::text {
 
-/// Tokens that are found in a text as they are written, before it is split: [SEP], <|endoftext|>.
+/// Tokens that are matched literally before a text is split into words: [SEP], <|endoftext|>.
 class AddedTokens {
  public:
   struct Token {
@@ -22,7 +22,7 @@ class AddedTokens {
     bool takes_space_after = false;
   };
 
-  /// A part of a text: one of the tokens, or what lies between them.
+  /// A part of a text: an added token, or the text between two of them.
   struct Part {
     std::string text;
     std::optional<int64_t> id = {};
@@ -39,8 +39,8 @@ class AddedTokens {
   std::optional<Regex> any_;
 };
 
-/// From the `added_tokens` of a tokenizer.json: those that are looked for in normalized texts, or
-/// without a normalizer the others.
+/// Reads the `added_tokens` of a tokenizer.json: with a normalizer, those that are matched after
+/// normalization; without (null), those that are matched in the raw text.
 AddedTokens read_added_tokens(const nlohmann::json& json, const Normalizer* normalizer);
 
 }  // namespace sparsebit::text

@@ -11,11 +11,11 @@
 namespace sparsebit::text {
 namespace {
 
-/// A part of a word, in a list whose links are positions.
+/// A part of a word, an element of a doubly linked list; links are indices.
 struct Symbol {
   int64_t id;
   int64_t previous, next;  // -1: none
-  bool merged = false;     // into the one before it
+  bool merged = false;     // into its predecessor
 };
 
 class BytePair : public SubwordModel {
@@ -68,7 +68,7 @@ class BytePair : public SubwordModel {
     return symbols;
   }
 
-  /// Whether it is in the vocabulary, itself or as bytes.
+  /// Adds the ids of a token. Returns whether the vocabulary has it, itself or as bytes.
   bool add(const std::string& token, const std::string& letter, bool after_unknown,
            std::vector<int64_t>& ids) const {
     if (const auto id = find(token)) {
@@ -82,7 +82,8 @@ class BytePair : public SubwordModel {
     return false;
   }
 
-  /// The pair of the lowest rank first, the left one of two; each merge may make new pairs.
+  /// Merges the pair of lowest rank first, the leftmost of equal ranks; merges may create new
+  /// pairs.
   void merge(std::vector<Symbol>& symbols) const {
     using Candidate = std::tuple<int64_t, int64_t, int64_t, int64_t>;  // rank, left, ids of both
     std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue;
@@ -97,9 +98,9 @@ class BytePair : public SubwordModel {
       const auto [rank, left, a, b] = queue.top();
       queue.pop();
       Symbol& first = symbols[left];
-      const bool is_there =
+      const bool is_current =
           !first.merged && first.id == a && first.next >= 0 && symbols[first.next].id == b;
-      if (!is_there) continue;  // one of them was merged meanwhile
+      if (!is_current) continue;  // a symbol of the pair was merged meanwhile
       Symbol& second = symbols[first.next];
       first.id = merges_.at({a, b}).id;
       first.next = second.next;

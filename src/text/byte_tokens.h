@@ -6,7 +6,8 @@
 
 namespace sparsebit::text {
 
-/// Adds the ids of the bytes of a character, "<0xE2>"; or nothing, unless there are all.
+/// Adds the ids of a character's byte tokens, "<0xE2>". Adds none and returns false if one is
+/// missing in the vocabulary.
 inline bool add_bytes(const SubwordModel& model, const std::string& character,
                       std::vector<int64_t>& ids) {
   std::vector<int64_t> bytes;

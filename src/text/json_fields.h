@@ -9,11 +9,11 @@
 #include <map>
 #include <string>
 
-// Parts of a tokenizer.json.
+// Access to the fields of a tokenizer.json.
 
 namespace sparsebit::text {
 
-/// Throws InvalidArgument when it is missing.
+/// Throws InvalidArgument when the key is missing.
 inline const nlohmann::json& field(const nlohmann::json& json, const char* key) {
   const bool has = json.is_object() && json.contains(key);
   SPARSEBIT_CHECK(has, InvalidArgument, "the key '", key, "' is missing");
@@ -22,7 +22,7 @@ inline const nlohmann::json& field(const nlohmann::json& json, const char* key) 
 
 inline std::string text_of(const nlohmann::json& json, const char* key) {
   const nlohmann::json& value = field(json, key);
-  SPARSEBIT_CHECK(value.is_string(), InvalidArgument, "'", key, "' is no text");
+  SPARSEBIT_CHECK(value.is_string(), InvalidArgument, "'", key, "' is not a string");
   return value.get<std::string>();
 }
 
@@ -30,7 +30,7 @@ inline bool is_told(const nlohmann::json& json, const char* key) {
   return json.is_object() && json.contains(key) && !json.at(key).is_null();
 }
 
-/// What null or a missing key stand for is `otherwise`.
+/// Returns `otherwise` for null or a missing key.
 inline bool flag_or(const nlohmann::json& json, const char* key, bool otherwise) {
   if (!is_told(json, key)) return otherwise;
   SPARSEBIT_CHECK(json.at(key).is_boolean(), InvalidArgument, "'", key,
@@ -38,13 +38,14 @@ inline bool flag_or(const nlohmann::json& json, const char* key, bool otherwise)
   return json.at(key).get<bool>();
 }
 
-/// Of a token. Throws InvalidArgument for what is none.
+/// The id of a token. Throws InvalidArgument when it is not an integer from 0 to 2^32 - 1.
 inline int64_t token_id(const nlohmann::json& json, const std::string& token) {
   constexpr int64_t kMost = (int64_t{1} << 32) - 1;
   const bool is_id = json.is_number_integer() && json.get<int64_t>() >= 0 &&
                      json.get<int64_t>() <= kMost &&
                      (!json.is_number_unsigned() || json.get<uint64_t>() <= kMost);
-  SPARSEBIT_CHECK(is_id, InvalidArgument, "the id of '", token, "' is no whole number from 0 on");
+  SPARSEBIT_CHECK(is_id, InvalidArgument, "the id of '", token,
+                  "' is not an integer from 0 to 2^32 - 1");
   return json.get<int64_t>();
 }
 
@@ -58,14 +59,14 @@ inline Regex pattern_of(const nlohmann::json& json) {
   return Regex::literally(text_of(json, "String"));
 }
 
-/// What reads a part of this `type`. Throws Unsupported when there is none.
+/// The reader for this component's `type`. Throws Unsupported when there is none.
 template <class Reader>
 const Reader& reader_of(const nlohmann::json& json, const std::map<std::string, Reader>& readers,
                         const char* part) {
   const std::string type = text_of(json, "type");
   const auto found = readers.find(type);
   SPARSEBIT_CHECK(found != readers.end(), Unsupported, "the ", part, " '", type,
-                  "' is not understood");
+                  "' is not supported");
   return found->second;
 }
 

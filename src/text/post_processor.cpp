@@ -16,7 +16,7 @@ int64_t count_special(const std::vector<Item>& items) {
   return count;
 }
 
-/// Lengths of two texts that fit together; the longer one is cut first.
+/// Lengths of two texts after truncation to `most` in total; the longer one is cut first.
 std::pair<int64_t, int64_t> lengths_within(int64_t first, int64_t second, int64_t most) {
   if (first + second <= most) return {first, second};
   const bool swapped = first > second;
@@ -51,13 +51,13 @@ std::vector<Item> read_template(const nlohmann::json& json, const nlohmann::json
 int64_t id_in(const nlohmann::json& json, const char* key) {
   const nlohmann::json& pair = field(json, key);
   SPARSEBIT_CHECK(pair.is_array() && pair.size() == 2, InvalidArgument, "'", key,
-                  "' is no token with its id");
+                  "' is not a pair of a token and its id");
   return token_id(pair[1], key);
 }
 
 Item special(int64_t id, int64_t type_id = 0) { return {Kind::Special, type_id, {id}}; }
 
-/// Steps of which one adds tokens; the others only move offsets.
+/// Of a sequence, the one processor that adds tokens; the others only change offsets.
 PostProcessor read_processors(const nlohmann::json& json) {
   for (const nlohmann::json& step : field(json, "processors")) {
     if (text_of(step, "type") != "ByteLevel") return read_post_processor(step);
@@ -80,7 +80,8 @@ Encoding PostProcessor::operator()(std::vector<int64_t> first, const std::vector
   Encoding encoding;
   if (length > 0) {
     const int64_t most = length - count_special(items);
-    SPARSEBIT_CHECK(most >= 0, InvalidArgument, "special tokens alone are more than ", length);
+    SPARSEBIT_CHECK(most >= 0, InvalidArgument, "the special tokens alone exceed the length of ",
+                    length);
     const auto [a, b] = lengths_within(std::ssize(first), std::ssize(other), most);
     encoding.truncated = a < std::ssize(first) || b < std::ssize(other);
     first.resize(static_cast<size_t>(std::min(a, most)));

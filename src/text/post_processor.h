@@ -6,22 +6,22 @@
 
 namespace sparsebit::text {
 
-/// Puts the special tokens of a model around one text or two: [CLS] A [SEP] B [SEP].
+/// Adds a model's special tokens to one text or a pair: [CLS] A [SEP] B [SEP].
 class PostProcessor {
  public:
-  /// A text, or special tokens.
+  /// A text or special tokens in a template.
   struct Item {
     enum class Kind { First, Second, Special } kind;
     int64_t type_id = 0;
     std::vector<int64_t> ids = {};  ///< of special tokens
   };
 
-  /// The texts as they are.
+  /// Adds no special tokens.
   PostProcessor();
   PostProcessor(std::vector<Item> single, std::vector<Item> pair);
 
-  /// Cuts the texts so that no more than `length` ids come out, if it is not 0. Throws
-  /// InvalidArgument when special tokens alone are more.
+  /// Truncates the texts to at most `length` ids in total, unless it is 0. Throws InvalidArgument
+  /// when the special tokens alone exceed it.
   Encoding operator()(std::vector<int64_t> first, const std::vector<int64_t>* second,
                       int64_t length) const;
 
@@ -29,7 +29,7 @@ class PostProcessor {
   std::vector<Item> single_, pair_;
 };
 
-/// From the `post_processor` of a tokenizer.json. Throws Unsupported for types that are not known.
+/// Reads the `post_processor` of a tokenizer.json. Throws Unsupported for unknown types.
 PostProcessor read_post_processor(const nlohmann::json& json);
 
 /// [CLS] A [SEP], [CLS] A [SEP] B [SEP], the second text of type 1.

@@ -10,7 +10,7 @@
 namespace sparsebit::text {
 namespace {
 
-/// What becomes of a part that separates others.
+/// How a separator is treated.
 enum class Behavior { Removed, Isolated, MergedWithPrevious, MergedWithNext, Contiguous };
 
 Behavior behavior_of(const std::string& name) {
@@ -21,16 +21,16 @@ Behavior behavior_of(const std::string& name) {
       {"MergedWithNext", Behavior::MergedWithNext},
       {"Contiguous", Behavior::Contiguous}};
   const auto found = names.find(name);
-  SPARSEBIT_CHECK(found != names.end(), Unsupported, "the behavior '", name,
-                  "' of a split is not understood");
+  SPARSEBIT_CHECK(found != names.end(), Unsupported, "the split behavior '", name,
+                  "' is not supported");
   return found->second;
 }
 
-using Parts = std::vector<std::pair<std::string, bool>>;  // text, and whether it separates
+using Parts = std::vector<std::pair<std::string, bool>>;  // text, and whether it is a separator
 
 std::vector<Piece> join(const Parts& parts, Behavior behavior, bool starts_text) {
   std::vector<std::string> texts;
-  bool previous = false, open = false;  // whether the last one separates; the next joins it
+  bool previous = false, open = false;  // last part was a separator; next part joins it
   for (const auto& [text, separates] : parts) {
     const bool joins =
         !texts.empty() &&
@@ -55,7 +55,7 @@ std::vector<Piece> join(const Parts& parts, Behavior behavior, bool starts_text)
   return pieces;
 }
 
-/// Single characters that a test finds separate.
+/// Splits at single characters for which `test` is true.
 template <class Test>
 Parts parts_at(const std::string& text, const Test& test) {
   Parts parts;
@@ -70,7 +70,7 @@ Parts parts_at(const std::string& text, const Test& test) {
   return parts;
 }
 
-/// What stands for each byte: itself if it is visible, else a character from U+0100 on.
+/// The visible character for each byte: itself if visible, otherwise one from U+0100 on.
 const std::array<std::string, 256>& characters_of_bytes() {
   static const std::array<std::string, 256> table = [] {
     std::array<std::string, 256> result;
@@ -130,7 +130,7 @@ PreTokenizer matches_of(const char* expression) {
   };
 }
 
-/// Spaces become a visible sign, at which words begin.
+/// Replaces spaces by a visible character, at which words begin.
 PreTokenizer read_metaspace(const nlohmann::json& json) {
   const std::string sign = text_or(json, "replacement", "\u2581");
   const bool prefixes = flag_or(json, "add_prefix_space", true);

@@ -7,19 +7,19 @@
 
 namespace sparsebit::text {
 
-/// A regular expression with Unicode classes (\p{L}). Safe to use from several threads.
+/// A regular expression with Unicode classes (\p{L}). Thread-safe.
 class Regex {
  public:
-  /// Throws InvalidArgument when it is malformed.
+  /// Throws InvalidArgument when the pattern is malformed.
   explicit Regex(const std::string& pattern);
-  /// One that matches a text as it is written.
+  /// A pattern that matches `text` literally.
   static Regex literally(const std::string& text);
 
   Regex(Regex&&) noexcept;
   Regex& operator=(Regex&&) noexcept;
   ~Regex();
 
-  /// The text in pieces, each with whether it matched; empty ones are left out.
+  /// Splits a text into matches (true) and the parts between them (false), omitting empty parts.
   std::vector<std::pair<std::string, bool>> pieces(const std::string& text) const;
   std::string replaced(const std::string& text, const std::string& by) const;
 

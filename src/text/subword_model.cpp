@@ -22,7 +22,7 @@ class WordLevel : public SubwordModel {
 
 Vocabulary read_vocabulary(const nlohmann::json& json) {
   const nlohmann::json& entries = field(json, "vocab");
-  SPARSEBIT_CHECK(entries.is_object(), InvalidArgument, "'vocab' is no map from tokens to ids");
+  SPARSEBIT_CHECK(entries.is_object(), InvalidArgument, "'vocab' is not a map from tokens to ids");
   Vocabulary vocabulary;
   for (const auto& [token, id] : entries.items()) {
     vocabulary.emplace(token, token_id(id, token));
@@ -30,13 +30,14 @@ Vocabulary read_vocabulary(const nlohmann::json& json) {
   return vocabulary;
 }
 
-/// "a b", or since 2024 ["a", "b"].
+/// A merge is "a b" in older files and ["a", "b"] in newer ones.
 std::pair<std::string, std::string> read_merge(const nlohmann::json& json) {
   if (json.is_array() && json.size() == 2 && json[0].is_string() && json[1].is_string())
     return {json[0].get<std::string>(), json[1].get<std::string>()};
   const std::string text = json.is_string() ? json.get<std::string>() : "";
   const size_t space = text.find(' ');
-  SPARSEBIT_CHECK(space != std::string::npos, InvalidArgument, "a merge is no pair: ", json.dump());
+  SPARSEBIT_CHECK(space != std::string::npos, InvalidArgument,
+                  "a merge is not a pair of tokens: ", json.dump());
   return {text.substr(0, space), text.substr(space + 1)};
 }
 
@@ -67,7 +68,8 @@ SubwordModelPtr read_unigram(const nlohmann::json& json) {
   for (const nlohmann::json& entry : field(json, "vocab")) {
     const bool is_pair =
         entry.is_array() && entry.size() == 2 && entry[0].is_string() && entry[1].is_number();
-    SPARSEBIT_CHECK(is_pair, InvalidArgument, "'vocab' has an entry that is no token with a score");
+    SPARSEBIT_CHECK(is_pair, InvalidArgument,
+                    "'vocab' has an entry that is not a pair of token and score");
     tokens.emplace_back(entry[0].get<std::string>(), entry[1].get<double>());
   }
   UnigramOptions options{.byte_fallback = flag_or(json, "byte_fallback", false)};
@@ -75,7 +77,7 @@ SubwordModelPtr read_unigram(const nlohmann::json& json) {
   return make_unigram(tokens, options);
 }
 
-/// Old files do not say their type.
+/// Old files have no type.
 std::string type_of(const nlohmann::json& json) {
   if (json.contains("type")) return text_of(json, "type");
   if (json.contains("merges")) return "BPE";
@@ -91,7 +93,7 @@ std::optional<int64_t> SubwordModel::find(const std::string& token) const {
 
 int64_t SubwordModel::get(const std::string& token) const {
   const std::optional<int64_t> id = find(token);
-  SPARSEBIT_CHECK(id, InvalidArgument, "the vocabulary has no '", token, "'");
+  SPARSEBIT_CHECK(id, InvalidArgument, "token '", token, "' is not in the vocabulary");
   return *id;
 }
 
@@ -110,7 +112,7 @@ SubwordModelPtr read_subword_model(const nlohmann::json& json) {
        }}};
   const std::string type = type_of(json);
   const auto found = readers.find(type);
-  SPARSEBIT_CHECK(found != readers.end(), Unsupported, "the model '", type, "' is not understood");
+  SPARSEBIT_CHECK(found != readers.end(), Unsupported, "the model '", type, "' is not supported");
   return found->second(json);
 }
 

@@ -19,11 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The steps of a tokenizer, in their order.
+/// The components of a tokenizer, in the order in which they are applied.
 struct Steps {
-  AddedTokens raw;  ///< found in the text as it is written
+  AddedTokens raw;  ///< matched in the raw text
   Normalizer normalize;
-  AddedTokens normalized;  ///< found after that
+  AddedTokens normalized;  ///< matched in the normalized text
   PreTokenizer split;
   SubwordModelPtr model;
   PostProcessor finish;
@@ -87,7 +87,7 @@ class StepTokenizer : public Tokenizer {
 
 using TokenizerPtr = std::unique_ptr<Tokenizer>;
 
-/// What is filled up with unless the file says: the first of these that there is, or 0.
+/// The padding id where the file has none: the first of these tokens that exists, or 0.
 int64_t usual_pad_id(const Steps& steps) {
   for (const char* token : {"[PAD]", "<pad>", "<|endoftext|>", "</s>"}) {
     for (const auto& id :
@@ -98,22 +98,22 @@ int64_t usual_pad_id(const Steps& steps) {
   return 0;
 }
 
-/// Null when there is none.
+/// The value of a key; null when it is missing.
 const nlohmann::json& part(const nlohmann::json& json, const char* key) {
   static const nlohmann::json none;
   return json.contains(key) ? json.at(key) : none;
 }
 
-/// Throws InvalidArgument for what is no JSON, or nested deeper than any tokenizer is.
+/// Throws InvalidArgument for a file that is not a JSON object, or nested too deeply.
 nlohmann::json parse_json(const fs::path& file) {
   static constexpr int kMostLevels = 64;
   const auto check_depth = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-    SPARSEBIT_CHECK(depth < kMostLevels, InvalidArgument, "it is nested deeper than ", kMostLevels,
+    SPARSEBIT_CHECK(depth < kMostLevels, InvalidArgument, "nested deeper than ", kMostLevels,
                     " levels");
     return true;
   };
   nlohmann::json json = nlohmann::json::parse(read_file(file), check_depth, false);
-  SPARSEBIT_CHECK(json.is_object(), InvalidArgument, "this is no JSON object");
+  SPARSEBIT_CHECK(json.is_object(), InvalidArgument, "not a JSON object");
   return json;
 }
 
@@ -142,7 +142,8 @@ std::vector<std::string> lines_of(const fs::path& file) {
   return lines;
 }
 
-/// Of a vocabulary with capital letters, texts keep theirs. Special tokens, [CLS], do not count.
+/// Whether the vocabulary has capital letters, ignoring special tokens like [CLS]. If so, the model
+/// is cased: texts are not converted to lower case.
 bool has_capitals(const Vocabulary& vocabulary) {
   return std::any_of(vocabulary.begin(), vocabulary.end(), [](const auto& entry) {
     const std::string& token = entry.first;
@@ -152,7 +153,7 @@ bool has_capitals(const Vocabulary& vocabulary) {
   });
 }
 
-/// Those of the names that the vocabulary has.
+/// The given tokens that the vocabulary has.
 std::map<std::string, AddedTokens::Token> special_tokens(const SubwordModel& model,
                                                          std::initializer_list<const char*> names) {
   std::map<std::string, AddedTokens::Token> found;
@@ -162,13 +163,13 @@ std::map<std::string, AddedTokens::Token> special_tokens(const SubwordModel& mod
   return found;
 }
 
-/// A token in each line, as BERT has it.
+/// vocab.txt of BERT, one token per line.
 TokenizerPtr read_bert_vocabulary(const fs::path& file) {
   Vocabulary vocabulary;
   for (const std::string& token : lines_of(file)) {
     const auto id = static_cast<int64_t>(vocabulary.size());
     SPARSEBIT_CHECK(vocabulary.emplace(token, id).second, InvalidArgument, "line ", id + 1,
-                    ": the token '", token, "' is there twice");
+                    ": duplicate token '", token, "'");
   }
   const bool lowercase = !has_capitals(vocabulary);
   Steps steps{.raw = AddedTokens(),
@@ -187,12 +188,12 @@ TokenizerPtr read_bert_vocabulary(const fs::path& file) {
 /// vocab.json and merges.txt of GPT-2 and RoBERTa.
 TokenizerPtr read_byte_pairs(const fs::path& file) {
   const fs::path merges_file = file.parent_path() / "merges.txt";
-  SPARSEBIT_CHECK(fs::exists(merges_file), Io, "there is no merges.txt beside it");
+  SPARSEBIT_CHECK(fs::exists(merges_file), Io, "no merges.txt in the same folder");
   nlohmann::json model = {{"type", "BPE"}, {"merges", nlohmann::json::array()}};
   model["vocab"] = parse_json(file);
   for (const auto& [token, id] : model["vocab"].items()) {
     SPARSEBIT_CHECK(!token.ends_with("</w>"), Unsupported,
-                    "this is the vocabulary of CLIP; give its tokenizer.json");
+                    "the vocabulary of CLIP is not supported; give its tokenizer.json");
   }
   for (const std::string& line : lines_of(merges_file)) {
     if (!line.empty() && !line.starts_with("#version")) model["merges"].push_back(line);
@@ -217,13 +218,13 @@ fs::path file_in(const fs::path& folder) {
     if (fs::is_regular_file(folder / name)) return folder / name;
   }
   throw Error(ErrorKind::Io,
-              folder.string() + ": there is no tokenizer.json, vocab.txt or vocab.json in it");
+              folder.string() + ": contains no tokenizer.json, vocab.txt or vocab.json");
 }
 
 }  // namespace
 
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& file_or_folder) {
-  std::error_code unreadable;  // is an error where the file is read
+  std::error_code unreadable;  // ignored here: reading the file reports it
   const bool is_folder = fs::is_directory(file_or_folder, unreadable);
   const fs::path file = is_folder ? file_in(file_or_folder) : file_or_folder;
   return with_context(

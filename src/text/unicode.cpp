@@ -40,7 +40,7 @@ const icu::Normalizer2& normalizer(NormalForm form) {
       found = icu::Normalizer2::getNFKDInstance(status);
       break;
   }
-  SPARSEBIT_CHECK(U_SUCCESS(status), Internal, "ICU has no data: ", u_errorName(status));
+  SPARSEBIT_CHECK(U_SUCCESS(status), Internal, "ICU data is missing: ", u_errorName(status));
   return *found;
 }
 
@@ -66,13 +66,13 @@ std::string normalized(std::string_view text, NormalForm form) {
   UErrorCode status = U_ZERO_ERROR;
   const icu::UnicodeString result = normalizer(form).normalize(utf16(text), status);
   SPARSEBIT_CHECK(U_SUCCESS(status), InvalidArgument,
-                  "a text cannot be normalized: ", u_errorName(status));
+                  "cannot normalize a text: ", u_errorName(status));
   return utf8(result);
 }
 
 std::string lower_case(std::string_view text) {
   std::string result;
-  for (const CodePoint c : code_points(text))  // letters that become two: only this one
+  for (const CodePoint c : code_points(text))  // U+0130 is the only letter that maps to two
     result += c == 0x130 ? "i\u0307" : utf8(u_tolower(c));
   return result;
 }
@@ -111,7 +111,7 @@ bool is_punctuation(CodePoint c) {
 
 bool is_number(CodePoint c) { return (U_GET_GC_MASK(c) & U_GC_N_MASK) != 0; }
 
-/// The blocks of CJK ideographs that BERT sets apart.
+/// The blocks of CJK ideographs around which BERT adds spaces.
 bool is_chinese(CodePoint c) {
   constexpr std::array<std::pair<CodePoint, CodePoint>, 8> kBlocks = {{{0x4E00, 0x9FFF},
                                                                        {0x3400, 0x4DBF},

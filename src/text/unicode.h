@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-// Texts are UTF-8; what is no UTF-8 counts as U+FFFD.
+// Texts are UTF-8; invalid bytes are read as U+FFFD.
 
 namespace sparsebit::text {
 
@@ -13,18 +13,18 @@ using CodePoint = int32_t;
 
 std::vector<CodePoint> code_points(std::string_view text);
 std::string utf8(CodePoint c);
-/// The code points of a text as a text each.
+/// Each code point of a text as a string.
 std::vector<std::string> characters(std::string_view text);
 
 enum class NormalForm { Nfc, Nfd, Nfkc, Nfkd };
 std::string normalized(std::string_view text, NormalForm form);
-/// Letter by letter, whatever is around it.
+/// Converts each letter on its own, without context-dependent rules.
 std::string lower_case(std::string_view text);
-/// Combining marks: all of category M, or those that take no space (Mn).
+/// Combining marks: all of category M, or only nonspacing ones (Mn).
 enum class Marks { All, NonSpacing };
 std::string without_marks(std::string_view text, Marks marks);
 
-/// Without white space at the beginning and at the end.
+/// Removes white space at the beginning (left) and at the end (right).
 std::string stripped(std::string_view text, bool left, bool right);
 
 bool is_space(CodePoint c);  ///< White_Space

@@ -12,7 +12,7 @@ namespace {
 
 using Tokens = std::vector<std::pair<std::string, double>>;
 
-/// How much worse than the worst token an unknown character is.
+/// The score of an unknown character is this much below the lowest score of a token.
 constexpr double kUnknownPenalty = 10;
 
 Vocabulary vocabulary_of(const Tokens& tokens) {
@@ -28,8 +28,7 @@ class Unigram : public SubwordModel {
       : SubwordModel(vocabulary_of(tokens)), options_(options) {
     const auto count = static_cast<int64_t>(tokens.size());
     SPARSEBIT_CHECK(!options.unknown || (*options.unknown >= 0 && *options.unknown < count),
-                    InvalidArgument, "the unknown token ", *options.unknown,
-                    " is not in the vocabulary");
+                    InvalidArgument, "unk_id ", *options.unknown, " is not in the vocabulary");
     double least = std::numeric_limits<double>::infinity();
     for (const auto& [token, score] : tokens) {
       scores_.push_back(score);
@@ -39,13 +38,13 @@ class Unigram : public SubwordModel {
     unknown_score_ = least - kUnknownPenalty;
   }
 
-  /// Best splits of all beginnings of the word (Viterbi).
+  /// Computes the best split of every prefix of the word (Viterbi).
   void split(const std::string& word, std::vector<int64_t>& ids) const override {
     const std::vector<std::string> letters = characters(word);
     std::vector<End> ends(letters.size() + 1);
     ends[0].score = 0;
     for (size_t start = 0; start < letters.size(); ++start) extend(letters, start, ends);
-    std::vector<size_t> path;  // ends of the parts, from the last
+    std::vector<size_t> path;  // ends of the tokens, last first
     for (size_t end = letters.size(); end > 0; end = ends[end].start) path.push_back(end);
     bool after_unknown = false;
     for (auto it = path.rbegin(); it != path.rend(); ++it) {
@@ -59,7 +58,7 @@ class Unigram : public SubwordModel {
  private:
   struct End {
     double score = -std::numeric_limits<double>::infinity();
-    size_t start = 0;  // of the part that ends here
+    size_t start = 0;  // of the token that ends here
     int64_t id = -1;   // -1: unknown
   };
 
@@ -82,8 +81,8 @@ class Unigram : public SubwordModel {
 
   void add_unknown(const std::string& letter, bool after_unknown, std::vector<int64_t>& ids) const {
     if (options_.byte_fallback && add_bytes(*this, letter, ids)) return;
-    SPARSEBIT_CHECK(options_.unknown, InvalidArgument, "the vocabulary has no '", letter,
-                    "', and no token for what is unknown");
+    SPARSEBIT_CHECK(options_.unknown, InvalidArgument, "character '", letter,
+                    "' is not in the vocabulary, which has no unknown token");
     if (!after_unknown) ids.push_back(*options_.unknown);
   }
 

@@ -88,7 +88,7 @@ TEST_F(SeveralInputs, ArraysByName) {
   io::save_npy(folder + "/input_ids.npy", ids);
   const Result missing = run({"quantize", model_, "--data", folder, "-o", int8_, "-q"});
   EXPECT_EQ(missing.code, 1);
-  EXPECT_THAT(missing.err, HasSubstr("there is neither a file"));
+  EXPECT_THAT(missing.err, HasSubstr("contains neither a file"));
   const Result fixed = run({"quantize", "--data", folder, "-o", int8_, "-q", "--input",
                             "attention_mask=ones", "--input", "token_type_ids=zeros", model_});
   EXPECT_EQ(fixed.code, 0) << fixed.err;

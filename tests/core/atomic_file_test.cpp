@@ -150,7 +150,7 @@ TEST_F(AtomicFileTest, DevicesAreNotReplaced) {
 TEST_F(AtomicFileTest, NoPermission) {
   constexpr uid_t kNobody = 65534;
   ASSERT_EQ(::chmod(dir_.path().c_str(), 0555), 0);
-  // Root may write everywhere, so it has to become somebody else first.
+  // Root may write everywhere, so run as an unprivileged user.
   const bool root = ::geteuid() == 0;
   if (root) {
     ASSERT_EQ(::seteuid(kNobody), 0);
@@ -169,7 +169,7 @@ TEST_F(AtomicFileTest, NoPermission) {
                          dir_.path().string() + "': Permission denied");
 }
 
-// A limit on the size of files fails writes as a full disk does, with another reason.
+// Simulates a full disk by a limit on file sizes (EFBIG instead of ENOSPC).
 TEST_F(AtomicFileTest, FailedWriteIsReportedByCommitAndLeavesNothing) {
   const auto old_handler = ::signal(SIGXFSZ, SIG_IGN);
   rlimit old_limit{};

@@ -13,8 +13,8 @@ struct GlobCase {
   bool matches;
 };
 
-// What fnmatch.fnmatchcase of Python 3.11 answers. Bytes that are not UTF-8 were given to it as
-// os.fsdecode makes them.
+// Results of fnmatch.fnmatchcase in Python 3.11. Bytes that are not UTF-8 were passed through
+// os.fsdecode.
 const GlobCase kCases[] = {
     {"backbone.layer1.0.conv1", "backbone*", true},
     {"head.fc", "head*", true},

@@ -31,9 +31,9 @@ const NearMatchCase kCases[] = {
     {"OneWrongLetter", "minmix", {"minmax", "mse"}, {"minmax"}},
     {"IgnoresCase", "MinMax", {"minmax", "mse"}, {"minmax"}},
     {"KnownMayHaveCapitals", "conv2d", {"Conv2d"}, {"Conv2d"}},
-    // Three swaps cost 3 = 10 / 3; counted as two changes each they would be too far.
+    // Three swaps cost 3 = 10 / 3; as two substitutions each they would exceed the limit.
     {"NeighboursSwapped", "ocvn_layre", {"conv_layer"}, {"conv_layer"}},
-    // A letter put between two swapped ones is two changes, not three.
+    // A letter inserted between two swapped ones costs two edits, not three.
     {"SwappedAround", "ca", {"abc"}, {"abc"}},
     {"AtMostTwoChangesInShortNames", "abcde", {"abcXY", "abXYZ"}, {"abcXY"}},
     {"AThirdOfLongNames", "abcdefghijkl", {"abcdefghWXYZ", "abcdefgVWXYZ"}, {"abcdefghWXYZ"}},
@@ -60,7 +60,7 @@ TEST(NearMatches, LimitsTheNumber) {
 TEST(NearMatches, ManyTiesKeepTheirOrder) {
   std::vector<std::string> known;
   for (char c = 'z'; c >= 'a'; --c) known.push_back(std::string("layer") + c);
-  known.insert(known.begin() + 13, "layers0");  // two changes away, so it comes last
+  known.insert(known.begin() + 13, "layers0");  // distance 2, so it comes last
   std::vector<std::string> expected = known;
   std::rotate(expected.begin() + 13, expected.begin() + 14, expected.end());
   EXPECT_EQ(near_matches("layer_", known, 100), expected);

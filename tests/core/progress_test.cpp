@@ -21,7 +21,7 @@ class ProgressTest : public testing::Test {
     return {.out = &out_, .style = style, .clock = [this] { return now_; }};
   }
 
-  // What was written since the last call.
+  // The text written since the last call.
   std::string written() {
     std::string text = out_.str();
     out_.str("");
@@ -115,7 +115,7 @@ TEST_F(ProgressTest, BarIsDrawnAtMostTenTimesPerSecond) {
     progress.advance();
   }
   const std::string text = written();
-  // Every 52nd step is the first after a tenth of a second, and one drawing at the start.
+  // One drawing at the start and one every 52nd step, the first after a tenth of a second.
   EXPECT_EQ(std::count(text.begin(), text.end(), '\r'), 1 + 1000 / 52);
 }
 

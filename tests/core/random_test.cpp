@@ -21,8 +21,8 @@ std::vector<uint64_t> first_values(Random random, int n = 3) {
   return values;
 }
 
-// The golden values come from an independent implementation in Python. Changing them changes every
-// seeded result of our users.
+// The golden values come from an independent implementation in Python. Changing them changes all
+// seeded results of users.
 TEST(Random, FirstValuesNeverChange) {
   EXPECT_THAT(first_values(Random(0)),
               ElementsAre(0x99ec5f36cb75f2b4, 0xbf6e1f784956452a, 0x1a5f849d4933e6e0));
@@ -119,7 +119,8 @@ TEST(Random, GeneratorDrawsWhatLibtorchDrawsForTheSeed) {
   at::manual_seed(42);
   const at::Tensor expected = at::randn({8});
   EXPECT_TRUE(at::equal(at::randn({8}, random.generator()), expected));
-  EXPECT_TRUE(at::equal(at::randn({8}, random.generator()), expected));  // each is new
+  EXPECT_TRUE(
+      at::equal(at::randn({8}, random.generator()), expected));  // each call gives a new generator
   EXPECT_FALSE(at::equal(at::randn({8}, random.fork("a").generator()), expected));
 }
 

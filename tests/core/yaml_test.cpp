@@ -66,7 +66,7 @@ TEST(Yaml, ErrorsSayWhatAndWhere) {
   EXPECT_EQ(error_of([&] { root.get("L").items()[1].to_double(); }),
             "q.yaml:4: L[1]: expected a number, found 'x'");
   EXPECT_EQ(error_of([&] { root.get("L").to_text(); }),
-            "q.yaml:4: L: expected a word, found a list");
+            "q.yaml:4: L: expected a string, found a list");
   EXPECT_EQ(error_of([&] { w.get("BITS"); }),
             "q.yaml:2: W: the key 'BITS' is missing; did you mean 'BIT'?");
   EXPECT_EQ(error_of([&] { w.items(); }), "q.yaml:2: W: expected a list, found a map");
@@ -74,12 +74,12 @@ TEST(Yaml, ErrorsSayWhatAndWhere) {
 
 TEST(Yaml, WhatIsNoYamlIsAnErrorWithItsLine) {
   EXPECT_THAT(error_of([] { parse("A: 1\nB: [1, 2\n"); }), StartsWith("q.yaml:"));
-  EXPECT_EQ(error_of([] { parse("A: 1\nB: 2\nA: 3\n"); }), "q.yaml:3: the key 'A' is there twice");
+  EXPECT_EQ(error_of([] { parse("A: 1\nB: 2\nA: 3\n"); }), "q.yaml:3: duplicate key 'A'");
   EXPECT_THAT(error_of([] { parse(std::string(5000, '[')); }), StartsWith("q.yaml:1: "));
-  EXPECT_THAT(error_of([] { parse("? [a, b]\n: 1\n"); }), StartsWith("q.yaml:1: a key has to be"));
+  EXPECT_THAT(error_of([] { parse("? [a, b]\n: 1\n"); }), StartsWith("q.yaml:1: a key must be"));
 }
 
-/// Nine lines that stand for a billion words.
+/// Nine lines that expand to a billion scalars.
 TEST(Yaml, ReferencesThatGrowAreAnError) {
   std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 9; ++i) {

@@ -1,4 +1,4 @@
-// The network that comes with the example, on real images: Debian's dataset-fashion-mnist.
+// The network of examples/fashion_mnist on the images of Debian's dataset-fashion-mnist.
 
 #include "sparsebit/export/quantized_file.h"
 #include "sparsebit/frontends/onnx.h"
@@ -44,7 +44,7 @@ class FashionMnist : public testing::Test {
     return model;
   }
 
-  /// Percent of the first 2,000 test images.
+  /// Top-1 accuracy in percent on the first 2,000 test images.
   double accuracy(fx::GraphModule& module) const {
     const at::Tensor inputs = images("t10k", 2000);
     double right = 0;

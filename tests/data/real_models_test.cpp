@@ -34,7 +34,7 @@ at::Tensor run(fx::GraphModule& module, const at::Tensor& input) {
   return result.is_sequence() ? result.items()[0].tensor() : result.tensor();
 }
 
-/// Percent of inputs whose largest output is the label.
+/// Top-1 accuracy in percent.
 double accuracy(fx::GraphModule& module, const LabelledData& data, int64_t batch) {
   int64_t right = 0;
   for (int64_t i = 0; i < data.labels.numel(); i += batch) {

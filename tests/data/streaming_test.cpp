@@ -1,4 +1,4 @@
-// Ranges of features as they stream by against those of all values together, on real activations.
+// Compares ranges observed sample by sample with ranges of all values at once, on real activations.
 
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/frontends/onnx.h"
@@ -24,7 +24,7 @@ QuantModel quantized(const fs::path& network, const at::Tensor& example) {
       *module, quant::parse_qconfig(fs::path(SPARSEBIT_FASHION_MNIST) / "qconfig.yaml"), {example});
 }
 
-/// What goes into each quantizer of features, all samples together.
+/// The inputs of each activation quantizer, concatenated over all samples.
 std::map<std::string, at::Tensor> values_of(QuantModel& model, const at::Tensor& samples) {
   std::map<std::string, std::vector<at::Tensor>> parts;
   for (const quant::QuantPoint& point : model.points()) {
@@ -43,7 +43,7 @@ std::map<std::string, at::Tensor> values_of(QuantModel& model, const at::Tensor&
 
 ValueRange range_of(const at::Tensor& values, quant::QuantSpec spec, const std::string& type) {
   const auto observer = quant::make_observer(spec, {.type = type});
-  if (spec.target == quant::Target::Weight) {  // which keeps all numbers
+  if (spec.target == quant::Target::Weight) {  // weight observers keep all values
     observer->observe(values);
   } else {
     for (const at::Tensor& sample : values.split(1)) observer->observe(sample);
@@ -51,7 +51,7 @@ ValueRange range_of(const at::Tensor& values, quant::QuantSpec spec, const std::
   return observer->range();
 }
 
-/// The largest difference of a range, as a share of its width.
+/// The largest difference of a range, relative to its width.
 double worst(QuantModel& model, const std::map<std::string, at::Tensor>& values,
              const std::string& type, int bits) {
   double worst = 0;
@@ -75,7 +75,7 @@ void check(QuantModel& model, const at::Tensor& samples) {
     for (const char* type : {"minmax", "kl_histogram"})
       EXPECT_EQ(worst(model, values, type, bits), 0) << type << " " << bits;
     EXPECT_LE(worst(model, values, "percentile", bits), 0.01) << bits;
-    // Candidates are 1 % of the largest range apart, and neighbours may be as good.
+    // MSE candidates are 1 % of the largest range apart, and neighbours may be equally good.
     EXPECT_LE(worst(model, values, "mse", bits), 0.0125) << bits;
   }
 }

@@ -24,7 +24,7 @@ std::vector<double> corners(const LabelledBox& box) {
   return {box.left, box.top, box.right, box.bottom};
 }
 
-// --- YOLO's labels -------------------------------------------------------------------------------
+// --- YOLO labels ---------------------------------------------------------------------------------
 
 TEST(YoloLabels, SharesBecomePixels) {
   const test::TempDir dir;
@@ -35,9 +35,9 @@ TEST(YoloLabels, SharesBecomePixels) {
     ASSERT_EQ(boxes->size(), 2u) << name;
     EXPECT_EQ((*boxes)[0].label, 2);
     EXPECT_THAT(corners((*boxes)[0]), ElementsAre(75, 25, 125, 75));
-    EXPECT_THAT(corners((*boxes)[1]), ElementsAre(20, 20, 60, 60));  // around a polygon
+    EXPECT_THAT(corners((*boxes)[1]), ElementsAre(20, 20, 60, 60));  // bounding box of a polygon
   }
-  EXPECT_TRUE(labels->of("b.jpg", 10, 10)->empty());  // nothing is in it
+  EXPECT_TRUE(labels->of("b.jpg", 10, 10)->empty());  // no label file: no objects
   EXPECT_TRUE(labels->category_ids().empty());
 }
 
@@ -51,14 +51,14 @@ TEST(YoloLabels, ErrorsNameTheLine) {
               ThrowsMessage<Error>(HasSubstr("a.txt:2: expected a class number and x, y, width and "
                                              "height of a box, found '1.5 0.5 0.5 0.1 0.1'")));
   EXPECT_THAT([&] { labels->of("b.jpg", 9, 9); },
-              ThrowsMessage<Error>(
-                  HasSubstr("b.txt:1: boxes are shares of the image, from 0 to 1; found 320")));
+              ThrowsMessage<Error>(HasSubstr("b.txt:1: box coordinates must be normalized to the "
+                                             "image size, from 0 to 1; found 320")));
   EXPECT_THROW(labels->of("c.jpg", 9, 9), Error);
   fs::create_directories(dir / "empty");
   EXPECT_THAT([&] { open_box_labels(dir / "empty"); },
-              ThrowsMessage<Error>(HasSubstr("there are no labels (.txt) in it")));
+              ThrowsMessage<Error>(HasSubstr("contains no labels (.txt)")));
   EXPECT_THAT([&] { open_box_labels(dir / "none"); },
-              ThrowsMessage<Error>(HasSubstr("there is no such file or folder")));
+              ThrowsMessage<Error>(HasSubstr("no such file or folder")));
 }
 
 TEST(YoloLabels, AreFoundBesideTheImages) {
@@ -73,7 +73,7 @@ TEST(YoloLabels, AreFoundBesideTheImages) {
   EXPECT_EQ(box_labels_beside(dir / "elsewhere"), "");
 }
 
-// --- COCO's annotations --------------------------------------------------------------------------
+// --- COCO annotations ----------------------------------------------------------------------------
 
 constexpr const char* kAnnotations = R"({
   "images": [{"id": 7, "file_name": "val/a.jpg", "height": 100, "width": 200}, {"id": 8, "file_name": "b.jpg"}],
@@ -112,11 +112,11 @@ TEST(CocoAnnotations, ErrorsNameThePlace) {
   };
   const std::string start =
       R"({"images": [{"id": 1, "file_name": "a"}], "categories": [{"id": 2}], "annotations": [)";
-  expect_error("[1, 2]", "expected annotations in COCO's form, with images, annotations and");
+  expect_error("[1, 2]", "not COCO annotations; expected a JSON object with the keys images,");
   expect_error(start + R"({"image_id": 9, "category_id": 2, "bbox": [0, 0, 1, 1]}]})",
-               "annotations[0]: there is no image with its image_id");
+               "annotations[0]: unknown image_id");
   expect_error(start + R"({"image_id": 1, "category_id": 1, "bbox": [0, 0, 1, 1]}]})",
-               "annotations[0]: there is no category with its category_id");
+               "annotations[0]: unknown category_id");
   expect_error(start + R"({"image_id": 1, "category_id": 2, "bbox": [0, 0, 1]}]})",
                "annotations[0]: expected bbox: [left, top, width, height]");
   expect_error(start + R"({"image_id": 1, "category_id": "x"}]})", "annotations[0]: ");

@@ -23,7 +23,7 @@ void write(const fs::path& file, const std::string& bytes) {
   std::ofstream(file, std::ios::binary) << bytes;
 }
 
-/// A bitmap of one pixel.
+/// A BMP file of one pixel.
 std::string bitmap(unsigned char red, unsigned char green, unsigned char blue) {
   std::string bytes("BM", 2);
   const auto number = [&](uint32_t value, int size) {
@@ -56,7 +56,7 @@ TEST(Dataset, FoldersAreClasses) {
   EXPECT_EQ(last.label, 1);
   EXPECT_TRUE(at::equal(last.data, at::tensor({1, 2, 3}, at::kByte).view({3, 1, 1})));
   EXPECT_THAT([&] { data->get(3); },
-              ThrowsMessage<Error>(HasSubstr("there is no sample 3; there are 3")));
+              ThrowsMessage<Error>(HasSubstr("sample 3 is out of range; there are 3")));
 }
 
 TEST(Dataset, ImagesWithoutFoldersHaveNoLabels) {
@@ -74,19 +74,19 @@ TEST(Dataset, LabelsOfAFile) {
   const fs::path labels = folder.path() / "labels.tsv";
   write(labels, "class_index\twnid\tfile\n7\tn01\tb.bmp\n3\tn02\ta.bmp\r\n");
   const auto data = open_dataset(folder.path(), labels);
-  EXPECT_EQ(data->size(), 2);  // those with a label
+  EXPECT_EQ(data->size(), 2);  // only images with a label
   EXPECT_EQ(data->get(0).label, 3);
   EXPECT_EQ(data->get(1).label, 7);
   write(labels, "a.bmp\tcat\n");
   EXPECT_THAT([&] { open_dataset(folder.path(), labels); },
-              ThrowsMessage<Error>(HasSubstr("there are no labels in it")));
+              ThrowsMessage<Error>(HasSubstr("contains no labels")));
   write(labels, "a.bmp,1\nb.bmp,cat\n");
   EXPECT_THAT([&] { open_dataset(folder.path(), labels); },
               ThrowsMessage<Error>(HasSubstr(
                   "labels.tsv:2: expected a file name and a class number, found 'b.bmp,cat'")));
   write(labels, "x.bmp\t1\n");
   EXPECT_THAT([&] { open_dataset(folder.path(), labels); },
-              ThrowsMessage<Error>(HasSubstr("none of its lines names an image")));
+              ThrowsMessage<Error>(HasSubstr("no line names an image")));
 }
 
 // --- arrays -------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ TEST(Dataset, ArraysAndArchivesOfThem) {
   EXPECT_EQ(plain->size(), 4);
   EXPECT_FALSE(plain->has_labels());
   EXPECT_TRUE(at::equal(plain->get(2).data, x[2]));
-  // As numpy wrote them, plain and packed.
+  // Written by NumPy, uncompressed and compressed.
   for (const char* name : {"stored.npz", "packed.npz"}) {
     SCOPED_TRACE(name);
     const auto data = open_dataset(fs::path(SPARSEBIT_IO_FIXTURES) / name);
@@ -120,7 +120,7 @@ TEST(Dataset, DamagedArchivesAreErrors) {
     write(file, bad);
     try {
       open_dataset(file)->get(0);
-    } catch (const Error&) {  // or it was a byte that nobody reads
+    } catch (const Error&) {  // no error if the changed byte is not read
     }
     write(file, good.substr(0, i));
     EXPECT_THROW(open_dataset(file), Error) << i;
@@ -144,7 +144,7 @@ TEST(Dataset, AnImageIsOneSample) {
               ThrowsMessage<Error>(HasSubstr("text.jpg: not a JPEG, PNG or BMP image")));
   write(folder.path() / "l.tsv", "a.bmp\t3\n");
   EXPECT_THAT([&] { open_dataset(folder.path() / "a.bmp", folder.path() / "l.tsv"); },
-              ThrowsMessage<Error>(HasSubstr("a file of labels is for several images")));
+              ThrowsMessage<Error>(HasSubstr("a label file cannot be given for a single image")));
 }
 
 TEST(Dataset, ListsOfImages) {
@@ -173,12 +173,13 @@ TEST(Dataset, WrongListsNameTheirLine) {
   const fs::path list = folder.path() / "list.txt";
   write(list, "c.bmp\nd.bmp\n");
   EXPECT_THAT([&] { open_dataset(list); },
-              ThrowsMessage<Error>(HasSubstr("list.txt:2: there is no image 'd.bmp'; paths start "
-                                             "at the folder of the list")));
+              ThrowsMessage<Error>(HasSubstr("list.txt:2: no such image 'd.bmp'; paths are "
+                                             "relative to the folder of the list")));
   write(list, "c.bmp\nc.gif\n");
-  EXPECT_THAT([&] { open_dataset(list); },
-              ThrowsMessage<Error>(HasSubstr("list.txt:2: expected an image (.jpg, .jpeg, .png, "
-                                             ".bmp) and maybe a class number, found 'c.gif'")));
+  EXPECT_THAT(
+      [&] { open_dataset(list); },
+      ThrowsMessage<Error>(HasSubstr("list.txt:2: expected an image (.jpg, .jpeg, .png, "
+                                     ".bmp) and optionally a class number, found 'c.gif'")));
   write(list, "c.bmp 3\nc.bmp\n");
   EXPECT_THAT([&] { open_dataset(list); },
               ThrowsMessage<Error>(HasSubstr("1 of 2 images have a class number")));
@@ -196,7 +197,7 @@ TEST(Dataset, MnistWithTheLabelsBesideIt) {
   EXPECT_EQ(data->get(1).label, 7);
   EXPECT_TRUE(at::equal(data->get(1).data, at::tensor({'c', 'd'}, at::kByte).view({1, 1, 2})));
   EXPECT_THAT([&] { open_dataset(folder.path() / "t-labels-idx1-ubyte"); },
-              ThrowsMessage<Error>(HasSubstr("give the file of the images")));
+              ThrowsMessage<Error>(HasSubstr("give the image file (...-images-idx3-ubyte)")));
 }
 
 TEST(Dataset, CifarFilesAndFoldersOfThem) {
@@ -214,19 +215,19 @@ TEST(Dataset, CifarFilesAndFoldersOfThem) {
   EXPECT_EQ(all->get(2).data[0][0][0].item<int64_t>(), 'c');
   write(folder.path() / "data_batch_3.bin", record(3, 'a') + record(10, 'b'));
   EXPECT_THAT([&] { open_dataset(folder.path()); },
-              ThrowsMessage<Error>(HasSubstr("there is a class 10")));
+              ThrowsMessage<Error>(HasSubstr("found class 10")));
 }
 
 TEST(Dataset, WhatIsNoneOfTheseIsAnError) {
   const test::TempDir folder;
   EXPECT_THAT([&] { open_dataset(folder.path() / "none"); },
-              ThrowsMessage<Error>(HasSubstr("there is no such file or folder")));
+              ThrowsMessage<Error>(HasSubstr("no such file or folder")));
   EXPECT_THAT([&] { open_dataset(folder.path()); },
-              ThrowsMessage<Error>(HasSubstr("there are no images")));
+              ThrowsMessage<Error>(HasSubstr("contains no images")));
   write(folder.path() / "text", "hello");
-  EXPECT_THAT([&] { open_dataset(folder.path() / "text"); },
-              ThrowsMessage<Error>(
-                  HasSubstr("this is no folder, list or file of images, .npy or .npz file")));
+  EXPECT_THAT(
+      [&] { open_dataset(folder.path() / "text"); },
+      ThrowsMessage<Error>(HasSubstr("unknown data format; expected an image, a list or folder")));
   write(folder.path() / "empty", "");
   EXPECT_THROW(open_dataset(folder.path() / "empty"), Error);
 }

@@ -36,7 +36,7 @@ TEST_F(IdxFile, LabelsAndImages) {
 }
 
 TEST_F(IdxFile, GzipIsToldByContent) {
-  // what `gzip -n` makes of the labels 7, 8
+  // `gzip -n` of the labels 7, 8
   const std::string compressed =
       "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x63\x60\xe0\x60\x64\x60\x60\x60\x62\xe7"
       "\x00\x00\xec\xb2\x06\xd4\x0a\x00\x00\x00"s;
@@ -50,15 +50,15 @@ TEST_F(IdxFile, GzipIsToldByContent) {
 
 TEST_F(IdxFile, BadFilesAreErrors) {
   EXPECT_THAT([&] { read("hello world"); },
-              ThrowsMessage<Error>(EndsWith("a: not an idx file of bytes")));
+              ThrowsMessage<Error>(EndsWith("a: not an idx file of unsigned bytes")));
   EXPECT_THAT([&] { read("\0\0\x08\x01\0\0\0\x06\0"s); },
-              ThrowsMessage<Error>(EndsWith("a: the file ends too early")));
+              ThrowsMessage<Error>(EndsWith("a: truncated file")));
   EXPECT_THAT([&] { read("\0\0\x08\x02\xff\xff\xff\xff\xff\xff\xff\xff"s); },
               ThrowsMessage<Error>(EndsWith("a: its size overflows 64 bits")));
   EXPECT_THAT([&] { read("\0\0\x08\x03\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0"s); },
               ThrowsMessage<Error>(EndsWith("a: its size overflows 64 bits")));
   EXPECT_THAT([&] { read("\0\0\x08\x02\x7f\xff\xff\xff\x00\x00\xff\xff"s); },
-              ThrowsMessage<Error>(EndsWith("a: the file ends too early")));
+              ThrowsMessage<Error>(EndsWith("a: truncated file")));
 }
 
 }  // namespace

@@ -53,12 +53,12 @@ TEST(ImageFile, WhatIsNoImageIsAnErrorThatNamesIt) {
   };
   for (const std::string bytes : {"", "hello", "\xFF\xD8\xFF\xE0", "BM", "P6 1 1 255\n"})
     expect_error(bytes, "a.png: not a JPEG, PNG or BMP image");
-  expect_error(bitmap(2, 1, ""), "a.png: not an image that can be decoded");
+  expect_error(bitmap(2, 1, ""), "a.png: the image cannot be decoded");
   expect_error(bitmap(90000, -90000, ""),
-               "a.png: 54 bytes cannot hold the 90000x90000 pixels that its header tells of");
+               "a.png: 54 bytes cannot hold the 90000x90000 pixels that its header declares");
   for (const char* name : {"color.jpg", "progressive.jpg"}) {
     const std::string whole = read_file(std::filesystem::path(SPARSEBIT_IMAGES) / name);
-    expect_error(whole.substr(0, whole.size() - 20), "a.png: the JPEG file ends early");
+    expect_error(whole.substr(0, whole.size() - 20), "a.png: truncated JPEG file");
   }
   EXPECT_THAT([&] { load_image(dir / "none.png"); },
               ThrowsMessage<Error>(HasSubstr("cannot read")));

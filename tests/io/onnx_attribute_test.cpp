@@ -7,7 +7,7 @@ namespace {
 
 using onnx::AttributeProto;
 
-/// An If's branch with one node.
+/// A branch of If with one node.
 AttributeProto branch() {
   AttributeProto attribute;
   attribute.set_name("then_branch");
@@ -28,7 +28,7 @@ TEST(OnnxAttribute, IsTextWhereTextSaysAll) {
   EXPECT_EQ(bytes_after(text), branch().SerializeAsString());
 }
 
-/// metadata_props of a node, which came with ONNX 1.16.
+/// metadata_props of a node, new in ONNX 1.16.
 TEST(OnnxAttribute, KeepsFieldsOfNewerFiles) {
   AttributeProto attribute = branch();
   onnx::NodeProto& node = *attribute.mutable_g()->mutable_node(0);

@@ -120,12 +120,13 @@ TEST(OnnxFile, BadFilesAreErrorsThatNameThem) {
     return std::string("no error");
   };
   EXPECT_EQ(error_of(good.substr(0, good.size() / 2)),
-            "bad.onnx: not a complete ONNX file (" + std::to_string(good.size() / 2) +
-                " bytes); it is damaged, nested too deeply, or something else");
-  EXPECT_THAT(error_of("hello"), HasSubstr("not a complete ONNX file (5 bytes)"));
+            "bad.onnx: not a valid ONNX file (" + std::to_string(good.size() / 2) +
+                " bytes); truncated, damaged, nested too deeply, or another format");
+  EXPECT_THAT(error_of("hello"), HasSubstr("not a valid ONNX file (5 bytes)"));
   EXPECT_EQ(error_of(""), "bad.onnx: not an ONNX model: it has no graph");
-  // a length field of 2 GB in a file of some bytes
-  EXPECT_THAT(error_of(std::string("\x3A\xFF\xFF\xFF\xFF\x07", 6)), HasSubstr("not a complete"));
+  // a length field of 2 GB in a file of a few bytes
+  EXPECT_THAT(error_of(std::string("\x3A\xFF\xFF\xFF\xFF\x07", 6)),
+              HasSubstr("not a valid ONNX file"));
   EXPECT_THAT([&] { load_onnx(dir / "none.onnx"); },
               ThrowsMessage<Error>(HasSubstr("cannot read")));
 }
@@ -175,7 +176,7 @@ const BadName kBadNames[] = {
        value.set_name("h");
        value.mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_param(s);
      },
-     "m: a size of 'h' is not UTF-8 text"},
+     "m: a dimension name of 'h' is not UTF-8 text"},
     {"SparseInitializer",
      [](onnx::ModelProto& m, const std::string& s) {
        m.mutable_graph()->add_sparse_initializer()->mutable_values()->set_name(s);

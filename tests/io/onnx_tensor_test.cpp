@@ -87,9 +87,8 @@ TEST(OnnxTensor, TypedFieldsAreRead) {
 }
 
 TEST(OnnxTensor, FourBitIntegersBecomeBytes) {
-  TensorProto packed = proto_of(22, {3});  // int4
-  packed.set_raw_data(
-      std::string("\x7F\x08", 2));  // -1 in the low half, 7 in the high one; then -8
+  TensorProto packed = proto_of(22, {3});           // int4
+  packed.set_raw_data(std::string("\x7F\x08", 2));  // low bits -1, high bits 7; then -8
   expect_same(take(packed), at::tensor({-1, 7, -8}).to(at::kChar));
   TensorProto unsigned_values = proto_of(21, {2});
   unsigned_values.set_raw_data("\xF1");
@@ -104,12 +103,12 @@ TEST(OnnxTensor, ABoolOfTwoIsTrue) {
 
 TEST(OnnxTensor, SizesThatDoNotFitAreErrors) {
   TensorProto negative = proto_of(TensorProto::FLOAT, {-1});
-  EXPECT_THAT([&] { take(negative); }, ThrowsMessage<Error>("tensor 'w': a dimension is -1"));
+  EXPECT_THAT([&] { take(negative); }, ThrowsMessage<Error>("tensor 'w': negative dimension -1"));
 
   TensorProto huge = proto_of(TensorProto::FLOAT, {int64_t{1} << 40, int64_t{1} << 40});
   EXPECT_THAT([&] { take(huge); }, ThrowsMessage<Error>("tensor 'w': its size overflows 64 bits"));
 
-  // Without elements, but with strides that overflow.
+  // No elements, but strides that overflow.
   TensorProto hollow = proto_of(TensorProto::FLOAT, {0, int64_t{1} << 40, int64_t{1} << 40});
   EXPECT_THAT([&] { take(hollow); },
               ThrowsMessage<Error>("tensor 'w': its size overflows 64 bits"));
@@ -162,7 +161,7 @@ class OnnxExternalData : public testing::Test {
     return take_tensor(proto, external);
   }
 
-  /// What a tensor that is only passed on looks like with its data inside.
+  /// A tensor with external data after embed_external_data().
   TensorProto embedded(int type, const std::string& location, const std::string& offset,
                        const std::string& length, std::initializer_list<int64_t> dims) {
     TensorProto proto = stored(type, location, offset, length, dims);
@@ -200,17 +199,18 @@ TEST_F(OnnxExternalData, MustStayInsideTheFolder) {
   const test::TempDir elsewhere;
   write_file_atomically(elsewhere / "secret", std::string(16, 'x'));
   std::filesystem::create_symlink(elsewhere / "secret", dir_ / "link");
-  EXPECT_THAT([&] { read("link"); },
-              ThrowsMessage<Error>("external data 'link' is a link out of the model's folder"));
+  EXPECT_THAT(
+      [&] { read("link"); },
+      ThrowsMessage<Error>("external data 'link' is a link that leaves the model's folder"));
 }
 
 TEST_F(OnnxExternalData, PositionsOutsideTheFileAreErrors) {
-  EXPECT_THAT(
-      [&] { read("w.bin", "33"); },
-      ThrowsMessage<Error>("tensor 'w': bytes 33 to 33 + 0 are not in 'w.bin', which has 32"));
+  EXPECT_THAT([&] { read("w.bin", "33"); },
+              ThrowsMessage<Error>(
+                  "tensor 'w': bytes 33 to 33 + 0 are not in 'w.bin', which has 32 bytes"));
   EXPECT_THAT([&] { read("w.bin", "24", "16"); }, ThrowsMessage<Error>(HasSubstr("are not in")));
   EXPECT_THAT([&] { read("w.bin", "x"); },
-              ThrowsMessage<Error>("tensor 'w': external data has no position 'x'"));
+              ThrowsMessage<Error>("tensor 'w': invalid offset or length 'x' of external data"));
   EXPECT_THAT([&] { read("w.bin", "0", "", {100}); }, ThrowsMessage<Error>(HasSubstr("needs 400")));
   EXPECT_THAT([&] { read("none.bin"); }, ThrowsMessage<Error>(HasSubstr("cannot read")));
 }

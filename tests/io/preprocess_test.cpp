@@ -28,14 +28,14 @@ TEST(Preprocess, ImageNet) {
   const at::Tensor x = preprocess_preset("imagenet").apply(image(300, 400));
   EXPECT_EQ(x.sizes(), at::IntArrayRef({3, 224, 224}));
   EXPECT_EQ(x.scalar_type(), at::kFloat);
-  // Without resizing, every number can be told: 256 high is the shorter side already.
+  // The shorter side is 256 already: without resizing, all values are known.
   const at::Tensor raw = image(256, 300);
   const at::Tensor y = preprocess_preset("imagenet").apply(raw);
   const double expected = (raw[1][16 + 5][38 + 7].item<double>() / 255 - 0.456) / 0.224;
   EXPECT_NEAR(y[1][5][7].item<double>(), expected, 1e-6);
 }
 
-// A triangle as wide as the reduction, so that nothing is skipped.
+// The filter's support grows with the reduction, so that no pixel is skipped.
 TEST(Preprocess, ResizingFiltersBeforeItPicks) {
   at::Tensor raw = at::zeros({1, 2, 8}, at::kByte);
   raw[0][0][0] = raw[0][1][0] = 255;
@@ -64,20 +64,20 @@ TEST(Preprocess, ArraysThatAreNoImages) {
   const at::Tensor x = at::tensor({1., 2.});
   EXPECT_TRUE(at::equal(preprocess_preset("none").apply(x), x.to(at::kFloat)));
   EXPECT_THAT([&] { preprocess_preset("imagenet").apply(x); },
-              ThrowsMessage<Error>(HasSubstr("is no image [channels, height, width]")));
+              ThrowsMessage<Error>(HasSubstr("is not an image [channels, height, width]")));
   EXPECT_THAT(
       [&] {
         preprocess_preset("cifar10").apply(at::ones({1, 4, 4}));
       },
-      ThrowsMessage<Error>(HasSubstr("there are 3 numbers for the channels")));
+      ThrowsMessage<Error>(HasSubstr("mean or std has 3 values, which do not match the channels")));
   EXPECT_THAT([&] { read("crop: [9, 9]").apply(image(4, 4)); },
               ThrowsMessage<Error>(HasSubstr("an image of 4x4 is smaller than the crop, 9x9")));
 }
 
 TEST(Preprocess, WrongSettingsNameTheirLine) {
-  EXPECT_THAT([] { read("scale: 1\ncorp: [1, 2]"); },
-              ThrowsMessage<Error>(
-                  StartsWith("p.yaml:2: corp: there is no key 'corp'; did you mean 'crop'")));
+  EXPECT_THAT(
+      [] { read("scale: 1\ncorp: [1, 2]"); },
+      ThrowsMessage<Error>(StartsWith("p.yaml:2: corp: unknown key 'corp'; did you mean 'crop'")));
   EXPECT_THAT([] { read("crop: [1]"); },
               ThrowsMessage<Error>(HasSubstr("expected [height, width]")));
   EXPECT_THAT([] { read("std: 0"); }, ThrowsMessage<Error>(HasSubstr("expected numbers above 0")));
@@ -85,13 +85,13 @@ TEST(Preprocess, WrongSettingsNameTheirLine) {
               ThrowsMessage<Error>(HasSubstr("expected chw or hwc, found 'nhwc'")));
   EXPECT_THAT([] { preprocess_preset("imagnet"); },
               ThrowsMessage<Error>(HasSubstr(
-                  "unknown preprocessing 'imagnet'; there are imagenet, timm, vit, inception")));
+                  "unknown preprocessing 'imagnet'; known: imagenet, timm, vit, inception")));
   EXPECT_THAT([] { read("resize: 8\nletterbox: [8, 8]"); },
               ThrowsMessage<Error>(HasSubstr("resize, letterbox and crop_pct exclude each other")));
   EXPECT_THAT([] { read("crop_pct: 0.9"); },
               ThrowsMessage<Error>(HasSubstr("crop_pct needs crop")));
   EXPECT_THAT([] { read("letterbox: 8\npad: 32"); },
-              ThrowsMessage<Error>(HasSubstr("letterbox goes neither with crop nor with pad")));
+              ThrowsMessage<Error>(HasSubstr("letterbox cannot be combined with crop or pad")));
   EXPECT_THAT([] { read("interpolation: lanczos"); },
               ThrowsMessage<Error>(
                   HasSubstr("expected bilinear, bicubic, nearest or opencv, found 'lanczos'")));
@@ -101,7 +101,7 @@ TEST(Preprocess, WrongSettingsNameTheirLine) {
 
 // --- resizing ------------------------------------------------------------------------------------
 
-/// The largest difference of bytes from what another library made.
+/// The largest difference to the result of another library.
 int64_t farthest(const at::Tensor& found, const at::Tensor& expected) {
   return (found.to(at::kInt) - expected.to(at::kInt)).abs().max().item<int64_t>();
 }
@@ -136,7 +136,7 @@ TEST(Preprocess, Letterboxes) {
   const ImagePlacement corner = yolox.placement(427, 640);
   EXPECT_EQ(corner.left, 0);
   EXPECT_EQ(corner.top, 0);
-  EXPECT_DOUBLE_EQ(corner.scale_y, 277. / 427);  // 277.55, cut
+  EXPECT_DOUBLE_EQ(corner.scale_y, 277. / 427);  // 277.55, rounded down
   const at::Tensor x = yolox.apply(at::full({3, 427, 640}, 7, at::kByte));
   EXPECT_EQ(x.sizes(), at::IntArrayRef({3, 416, 416}));
   EXPECT_EQ(x[0][276][0].item<double>(), 7);
@@ -154,10 +154,10 @@ TEST(Preprocess, PadsToASizeOrAMultiple) {
   EXPECT_TRUE(at::equal(y.narrow(1, 0, 5).narrow(2, 0, 6), raw.to(at::kFloat)));
   EXPECT_THAT(
       [&] { read("pad: [4, 9]").apply(raw); },
-      ThrowsMessage<Error>(HasSubstr("an image of 5x6 is larger than what it is padded to, 4x9")));
+      ThrowsMessage<Error>(HasSubstr("an image of 5x6 is larger than the padded size, 4x9")));
 }
 
-/// A point of the stored image is found where apply() puts it.
+/// placement() agrees with apply().
 TEST(Preprocess, PlacementIsWhereThePixelsAre) {
   at::Tensor raw = at::zeros({3, 30, 40}, at::kByte);
   raw.narrow(1, 12, 6).narrow(2, 20, 4).fill_(255);  // y 12 to 18, x 20 to 24

@@ -21,7 +21,7 @@ namespace {
 using testing::ElementsAre;
 using testing::ThrowsMessage;
 
-// A file with this header text and data, whatever they hold.
+// A file with this header text and data.
 std::string file_bytes(const std::string& header, const std::string& data = "") {
   const auto length = std::bit_cast<std::array<char, 8>>(uint64_t{header.size()});
   return std::string(length.begin(), length.end()) + header + data;
@@ -284,9 +284,9 @@ const MalformedCase kMalformed[] = {
     {"TrailingData", file_bytes("{}", "x"),
      "the data does not end with the last tensor; expected 0 bytes of data, found 1"},
     // Keys.
-    {"TensorTwice", file_bytes(R"({"w":1,"w":1})"), "the header has the key 'w' twice"},
+    {"TensorTwice", file_bytes(R"({"w":1,"w":1})"), "duplicate key 'w' in the header"},
     {"KeyTwice", file_bytes(R"({"w":{"dtype":"U8","dtype":"I8"}})"),
-     "the header has the key 'dtype' twice"},
+     "duplicate key 'dtype' in the header"},
     {"MetadataNotAnObject", file_bytes(R"({"__metadata__":[]})"),
      "__metadata__ is not a JSON object"},
     {"MetadataNotText", file_bytes(R"({"__metadata__":{"k":1}})"),

@@ -17,7 +17,7 @@ Box box_of(const nlohmann::json& corners) {
   return {corners[0], corners[1], corners[2], corners[3]};
 }
 
-/// scripts/make_average_precision_fixture.py wrote the boxes and the numbers of pycocotools.
+/// Boxes and expected pycocotools results are from scripts/make_average_precision_fixture.py.
 TEST(AveragePrecision, GivesTheNumbersOfPycocotools) {
   std::ifstream file(SPARSEBIT_METRICS_FIXTURES "/average_precision.json");
   const nlohmann::json fixture = nlohmann::json::parse(file);
@@ -46,7 +46,7 @@ TEST(AveragePrecision, GivesTheNumbersOfPycocotools) {
 
 TEST(AveragePrecision, ByHand) {
   AveragePrecision meter;
-  // Two objects: one found exactly, one overlapped by 0.72; a wrong detection between them.
+  // Two objects: one detected exactly, one with IoU 0.72; a false detection between them.
   meter.add({{{0, 0, 10, 10}, 0.9, 3}, {{50, 50, 60, 60}, 0.8, 3}, {{20, 0, 30, 7.2}, 0.7, 3}},
             {{{0, 0, 10, 10}, 3}, {{20, 0, 30, 10}, 3}});
   const MeanAveragePrecision result = meter.result();
@@ -61,7 +61,7 @@ TEST(AveragePrecision, NeedsObjects) {
   AveragePrecision meter;
   meter.add({{{0, 0, 1, 1}, 0.5, 0}}, {});
   EXPECT_THAT([&] { meter.result(); },
-              ThrowsMessage<Error>("mAP needs true boxes, and no image has one"));
+              ThrowsMessage<Error>("mAP needs ground-truth boxes, but no image has one"));
 }
 
 }  // namespace

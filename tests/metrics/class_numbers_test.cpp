@@ -20,7 +20,7 @@ TEST(ClassNumbers, ToPositions) {
   EXPECT_EQ(ids.class_of(3), -1);
 }
 
-/// Person is 1, traffic light 10, stop sign 13 (12 is not in use), toothbrush 90, the 80th.
+/// COCO ids: person 1, traffic light 10, stop sign 13 (12 is unused), toothbrush 90, the 80th.
 TEST(ClassNumbers, Coco) {
   const ClassNumbers coco(ClassNumbering::Coco91, {});
   EXPECT_EQ(coco.class_of(1), 0);
@@ -43,9 +43,8 @@ TEST(ClassNumbers, Guess) {
       [&] {
         guess_numbering(yolo, 4, {1, 2, 5});
       },
-      ThrowsMessage<Error>("the annotations have 3 categories with ids up to 5, and the "
-                           "model tells 4 classes apart; --class-numbers says what their "
-                           "numbers mean"));
+      ThrowsMessage<Error>("the annotations have 3 categories with ids up to 5, but the "
+                           "model has 4 classes; set their numbering with --class-numbers"));
   EXPECT_THAT([] { ClassNumbers(ClassNumbering::CategoryIds, {}); },
               ThrowsMessage<Error>(HasSubstr("the labels have none")));
 }

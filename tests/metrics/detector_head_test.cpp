@@ -17,7 +17,7 @@ using testing::ThrowsMessage;
 constexpr int64_t kSide = 64;  // cells of stride 8, 16 and 32: 64 + 16 + 4
 constexpr int64_t kCells = 84, kClasses = 3;
 
-/// What every head below gives: an object of class 1 at 8..24 x 16..48, score 0.72.
+/// Expects the output of every head below: an object of class 1 at 8..24 x 16..48, score 0.72.
 void expect_object(const DetectorOutputs& outputs, const std::string& head, int64_t label = 1) {
   const DetectorHead& recognized = recognize_head(outputs);
   EXPECT_EQ(recognized.name, head);
@@ -35,7 +35,7 @@ DetectorOutputs outputs_of(std::vector<NamedOutput> outputs) {
   return {std::move(outputs), kSide, kSide};
 }
 
-/// Boxes all over the image without any score, and the object: middle 16, 32, size 16 x 32.
+/// Boxes across the image with score 0, and the object: center 16, 32, size 16 x 32.
 at::Tensor centered_rows(int64_t rows, int64_t columns) {
   at::Tensor result = at::zeros({1, rows, columns});
   result.narrow(2, 0, 2).fill_(32);
@@ -48,7 +48,7 @@ TEST(DetectorHead, Yolov5) {
   at::Tensor rows = centered_rows(3 * kCells, 5 + kClasses);
   rows[0][5].narrow(0, 4, 4).copy_(at::tensor({0.9f, 0.1f, 0.8f, 0.2f}));
   expect_object(outputs_of({{"output0", rows}}), "yolov5");
-  // Feature maps beside it, as older exports have them, are of no interest.
+  // Additional feature maps, as in older exports, are ignored.
   expect_object(outputs_of({{"output", rows}, {"map", at::zeros({1, 3, 8, 8, 8})}}), "yolov5");
 }
 
@@ -58,7 +58,7 @@ TEST(DetectorHead, Yolov8) {
   expect_object(outputs_of({{"output0", rows.transpose(1, 2)}}), "yolov8");
 }
 
-/// The last columns are coefficients of masks, not classes.
+/// The last columns are mask coefficients, not classes.
 TEST(DetectorHead, Yolov8ThatSegments) {
   at::Tensor rows = centered_rows(kCells, 4 + kClasses + 2);
   rows[0][5].narrow(0, 4, 5).copy_(at::tensor({0.1f, 0.72f, 0.2f, 5.f, 7.f}));
@@ -130,7 +130,7 @@ TEST(DetectorHead, SsdBeforeNms) {
 TEST(DetectorHead, Detr) {
   const at::Tensor boxes =
       at::tensor({16.f, 32.f, 16.f, 32.f}).reshape({1, 1, 4}).repeat({1, 10, 1}) / kSide;
-  at::Tensor logits = at::full({1, 10, 4}, -20.f);  // three classes and none
+  at::Tensor logits = at::full({1, 10, 4}, -20.f);  // three classes and "no object"
   logits.select(2, 3).fill_(20);
   logits[0][0].copy_(at::tensor({-30.f, std::log(0.72f), -30.f, std::log(0.28f)}));
   expect_object(outputs_of({{"logits", logits}, {"pred_boxes", boxes}}), "detr");
@@ -145,25 +145,26 @@ TEST(DetectorHead, UnknownFormsAreAnErrorThatListsTheKnownOnes) {
         recognize_head(outputs_of({{"probabilities", at::zeros({1, 1000})}}));
       },
       ThrowsMessage<Error>(testing::AllOf(
-          testing::StartsWith("mAP needs outputs whose form is known; the model gives "
-                              "probabilities [1, 1000] for an input of 64x64. Known forms:"
+          testing::StartsWith("mAP needs the outputs of a known detector head; the model outputs "
+                              "probabilities [1, 1000] for an input of 64x64. Known heads:"
                               "\n  yolox: [batch, cells, 5 + classes]"),
           HasSubstr("\n  yolov8: [batch, 4 + classes, boxes]"), HasSubstr("\n  rt-detr: logits"))));
   EXPECT_THAT([] { detector_head("yolo9000"); },
-              ThrowsMessage<Error>(HasSubstr("there is no detector head 'yolo9000'")));
+              ThrowsMessage<Error>(HasSubstr("unknown detector head 'yolo9000'")));
 }
 
-/// With a head that the user names.
+/// Outputs that do not fit the head named by the user.
 TEST(DetectorHead, OutputsOfAnotherFormAreAnError) {
   const DetectorOutputs outputs = outputs_of({{"probabilities", at::zeros({1, 1000})}});
   for (const DetectorHead& head : detector_heads()) {
-    EXPECT_THAT([&] { head.decode(outputs); },
-                ThrowsMessage<Error>(HasSubstr("the model gives probabilities [1, 1000], and '" +
-                                               head.name + "' needs: ")));
+    EXPECT_THAT(
+        [&] { head.decode(outputs); },
+        ThrowsMessage<Error>(HasSubstr("the model outputs probabilities [1, 1000], but the head '" +
+                                       head.name + "' needs: ")));
   }
 }
 
-/// NaN from a broken model is no detection.
+/// NaN outputs of a broken model give no detections.
 TEST(DetectorHead, SelectsByScore) {
   const Candidates candidates{
       at::tensor({0.f, 0.f, 9.f, 9.f, 0.f, NAN, 9.f, 9.f, 20.f, 0.f, 30.f, 9.f}).reshape({3, 4}),

@@ -41,7 +41,7 @@ TEST(Embedding, WrongOutputs) {
       [] {
         embed({"x", Pooling::Given}, {{"h", kTokens}}, {});
       },
-      testing::ThrowsMessage<Error>("there is no output 'x'; the model gives h [1, 3, 2]"));
+      testing::ThrowsMessage<Error>("there is no output 'x'; the model outputs h [1, 3, 2]"));
   EXPECT_THAT(
       [] {
         embed({"h", Pooling::Given}, {{"h", kTokens}}, {});

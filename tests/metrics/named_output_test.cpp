@@ -19,7 +19,7 @@ TEST(NamedOutput, PartsOfABatch) {
         outputs_of_sample({{"boxes", scores}}, 0, 3);
       },
       testing::ThrowsMessage<Error>(
-          "the output 'boxes' is [2, 3], which does not tell 3 samples apart"));
+          "the output 'boxes' is [2, 3]; expected a first axis of size 3, one entry per sample"));
 }
 
 TEST(NamedOutput, Describes) {

@@ -25,7 +25,7 @@ TEST(Nms, TheBestOfOverlappingBoxesOfAClassStays) {
   EXPECT_THAT(scores(suppress_overlaps(found, 0.95)), ElementsAre(0.8, 0.6, 0.5, 0.1));
 }
 
-/// A box that was dropped does not drop others.
+/// A suppressed box does not suppress others.
 TEST(Nms, OnlyBoxesThatStaySuppress) {
   const std::vector<Detection> found = {
       {{0, 0, 10, 10}, 0.9, 0}, {{4, 0, 14, 10}, 0.8, 0}, {{8, 0, 18, 10}, 0.7, 0}};

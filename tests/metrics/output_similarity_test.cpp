@@ -39,7 +39,7 @@ TEST(OutputSimilarity, NumbersThatAreNoneAreInfinitelyFar) {
   EXPECT_EQ(meter.result().snr_db, -std::numeric_limits<double>::infinity());
 }
 
-/// Detectors with NMS give other numbers of boxes.
+/// The number of boxes of detectors with NMS may differ.
 TEST(OutputSimilarity, OtherShapesAreCountedAndLeftOut) {
   OutputSimilarity meter;
   meter.add(at::ones({3, 4}), at::ones({2, 4}), 1);
@@ -48,7 +48,7 @@ TEST(OutputSimilarity, OtherShapesAreCountedAndLeftOut) {
   EXPECT_EQ(meter.result().samples, 1);
 }
 
-/// Batches change nothing.
+/// The result does not depend on the batch size.
 TEST(OutputSimilarity, BatchesAddUp) {
   const at::Tensor expected = at::arange(12, at::kFloat).reshape({4, 3});
   const at::Tensor found = expected + at::tensor({0.5f, -1.f, 0.25f});

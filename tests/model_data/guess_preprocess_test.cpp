@@ -9,7 +9,7 @@ namespace {
 
 using Shape = std::vector<int64_t>;
 
-/// A model as a file tells of it, and what is guessed.
+/// The facts of a model, and the expected guess.
 struct Row {
   Shape input;
   std::vector<ModelFacts::Output> outputs;
@@ -111,7 +111,7 @@ TEST(GuessPreprocess, Rules) {
     const PreprocessGuess guess = guess_preprocess(facts, facts.inputs.front());
     EXPECT_EQ(guess.preset, row.preset);
     EXPECT_EQ(guess.because, row.because);
-    // What it makes of an image fits the model.
+    // A preprocessed image has the shape of the model's input.
     const at::Tensor x = guess.settings.apply(at::full({3, 50, 70}, 9, at::kByte));
     for (size_t axis = 1; axis < row.input.size(); ++axis) {
       if (row.input[axis] < 0) continue;
@@ -126,7 +126,7 @@ TEST(GuessPreprocess, ModelsThatNormalizeThemselves) {
   const PreprocessGuess bytes = guess_preprocess(facts, facts.inputs.front());
   EXPECT_EQ(bytes.because,
             "a 3x224x224 input and 1000 classes; not normalized, because the model "
-            "does that to 0..255");
+            "itself normalizes pixels of 0..255");
   EXPECT_EQ(bytes.settings.scale, 1);
   EXPECT_TRUE(bytes.settings.mean.empty() && bytes.settings.std.empty());
   facts.own_ranges["x"] = 1;
@@ -151,7 +151,7 @@ TEST(GuessPreprocess, GrayModelsOfUnknownKind) {
   EXPECT_NEAR(x.max().item<double>(), 1, 1e-6);
 }
 
-/// TorchScript files do not tell what they take.
+/// TorchScript files do not store the input shape.
 TEST(GuessPreprocess, SmallImagesKeepTheirSizeForAnUnknownInput) {
   const InputSpec input{.name = "x"};
   const PreprocessGuess small = guess_preprocess({.inputs = {input}}, input, {3, 32, 32});

@@ -16,7 +16,7 @@ TEST(ImageInput, ShapesOfImages) {
   EXPECT_EQ(text_of({1, 224, 192, 3}), "224x192x3");
   EXPECT_EQ(text_of({1, 3, -1, -1}), "3x?x?");
   EXPECT_EQ(text_of({1, 28, 28, 1}, at::kByte), "28x28x1");
-  EXPECT_EQ(text_of({1, 64, 56, 56}), "none");  // features
+  EXPECT_EQ(text_of({1, 64, 56, 56}), "none");  // feature maps, not images
   EXPECT_EQ(text_of({1, 128}), "none");
   EXPECT_EQ(text_of({1, 3, 8, 8}, at::kLong), "none");
 }

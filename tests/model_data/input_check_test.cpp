@@ -12,9 +12,9 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr const char* kQuestion = ": is the data, or its preprocessing, right?";
+constexpr const char* kAdvice = ": check the data and its preprocessing";
 
-/// What is said of samples on the first axis, in batches of two.
+/// The warnings for samples on the first axis, in batches of two.
 std::vector<std::string> warnings_for(const at::Tensor& samples,
                                       const io::Preprocess& preprocess = {}) {
   const std::shared_ptr<const io::Dataset> set = io::dataset_of(samples, {}, "samples");
@@ -37,26 +37,26 @@ TEST(InputCheck, WhatLooksRightIsNotMentioned) {
 
 TEST(InputCheck, ConstantAndSaturatedInputs) {
   EXPECT_THAT(warnings_for(at::zeros({4, 3, 8, 8})),
-              ElementsAre(std::string("input 'x' is zero in all samples") + kQuestion));
+              ElementsAre(std::string("input 'x' is zero in all samples") + kAdvice));
   EXPECT_THAT(warnings_for(at::full({4, 3, 8, 8}, 0.5)),
-              ElementsAre(std::string("input 'x' is 0.5 in all samples") + kQuestion));
+              ElementsAre(std::string("input 'x' is 0.5 in all samples") + kAdvice));
   at::Tensor dark = at::zeros({4, 3, 8, 8});
-  dark[3][0].fill_(1);  // 64 of 768
+  dark[3][0].fill_(1);  // 64 of 768 values
   EXPECT_THAT(warnings_for(dark), IsEmpty());
   dark[3][0].narrow(0, 0, 6).fill_(0);  // 16 of 768
   EXPECT_THAT(warnings_for(dark),
-              ElementsAre(std::string("input 'x' is saturated: 98 % of its numbers are at the "
+              ElementsAre(std::string("input 'x' is saturated: 98 % of its values are at the "
                                       "bound 0") +
-                          kQuestion));
+                          kAdvice));
   at::Tensor broken = noise();
   broken[2][1][1][1] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_THAT(warnings_for(broken),
-              ElementsAre(std::string("input 'x' has NaN or infinities") + kQuestion));
+              ElementsAre(std::string("input 'x' has NaN or infinities") + kAdvice));
 }
 
 TEST(InputCheck, UnitsThatDoNotFit) {
   const at::Tensor bytes = (noise() * 255).to(at::kByte);
-  const io::Preprocess without_scale = {.mean = {0.5}, .std = {0.25}};  // of 0 to 1
+  const io::Preprocess without_scale = {.mean = {0.5}, .std = {0.25}};  // for pixels of 0 to 1
   EXPECT_THAT(warnings_for(bytes, without_scale),
               ElementsAre(testing::HasSubstr("after mean and std, which normally give about -3 to "
                                              "3; scale, mean and std may be in different units")));

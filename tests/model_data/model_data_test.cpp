@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-/// Rows 0, 1, ... of which row i has i + 1 numbers.
+/// Samples of increasing length: sample i has i + 1 values.
 class Staircase : public io::Dataset {
  public:
   int64_t size() const override { return 4; }
@@ -56,7 +56,7 @@ TEST(ModelData, ShorterSamplesAreFilledUp) {
   const auto [open, is_ragged] = batch_of({-1, -1});
   EXPECT_TRUE(open.equal(at::tensor({2, 2, 9, 3, 3, 3}, at::kLong).reshape({2, 3})));
   EXPECT_TRUE(is_ragged);
-  const auto [fixed, is_open] = batch_of({-1, 4});  // as long as the model wants them
+  const auto [fixed, is_open] = batch_of({-1, 4});  // padded to the model's length
   EXPECT_TRUE(fixed.equal(at::tensor({2, 2, 9, 9, 3, 3, 3, 9}, at::kLong).reshape({2, 4})));
   EXPECT_FALSE(is_open);
   const ModelData alike({spec("ids", {-1, -1}, at::kLong)},
@@ -68,7 +68,7 @@ TEST(ModelData, ShorterSamplesAreFilledUp) {
       ThrowsMessage<Error>(HasSubstr("sample '1' has shape [2], and others have [1]")));
 }
 
-/// Open sizes are those of other inputs with the same name for them.
+/// Dynamic sizes are taken from other inputs with the same symbol.
 TEST(ModelData, FixedInputsHaveTheSizesOfOthers) {
   const std::vector<std::string> names = {"batch", "sequence"};
   const ModelData data(
@@ -84,7 +84,7 @@ TEST(ModelData, FixedInputsHaveTheSizesOfOthers) {
               ThrowsMessage<Error>(HasSubstr("the size of axis 1 of the input 'mask' is open")));
 }
 
-/// Several batches of a model that takes two samples at once.
+/// Several batches of a model with batch size 2.
 TEST(ModelData, FixedInputsOfFixedBatches) {
   const ModelData data({spec("x", {2, 2}, at::kFloat), spec("mask", {2, 3}, at::kBool),
                         spec("bias", {2, 1}, at::kFloat), spec("anchors", {5}, at::kFloat)},
@@ -106,11 +106,11 @@ TEST(ModelData, TypesThatWouldLoseNumbersAreErrors) {
                        {{"x", std::shared_ptr<const io::Dataset>(
                                   io::dataset_of(at::tensor({0.5f, 1.f}), {}, "x"))}});
   EXPECT_THAT([&] { data.batch({0}); },
-              ThrowsMessage<Error>(HasSubstr("takes Long, which cannot hold its numbers")));
+              ThrowsMessage<Error>(HasSubstr("takes Long, which cannot represent its values")));
   EXPECT_EQ(data.batch({1}).inputs[0].item<int64_t>(), 1);
 }
 
-/// A model may have values for inputs that nobody gives, if they are the last.
+/// Trailing inputs with a default value may be omitted.
 TEST(ModelData, InputsWithDefaultsMayBeLeftOut) {
   InputSpec with_default = spec("scale", {}, at::kFloat);
   with_default.has_default = true;

@@ -21,7 +21,7 @@ std::unique_ptr<fx::GraphModule> graph_of(const std::string& text) {
   return module;
 }
 
-/// The first steps of a model, and the range of pixels that they are for; 0: they do not normalize.
+/// The first nodes of a model, and the pixel range that they normalize; 0: none.
 struct Row {
   const char* steps;
   double range;

@@ -22,12 +22,12 @@ InputSpec spec(const std::string& name, std::vector<int64_t> shape, at::ScalarTy
   return {name, fx::TensorInfo{std::move(shape), type, std::move(symbols)}};
 }
 
-/// A model of images and numbers.
+/// Inputs of a model that takes an image and its size.
 std::vector<InputSpec> two_inputs() {
   return {spec("image", {-1, 1, 2, 2}, at::kFloat), spec("size", {-1, 2}, at::kLong)};
 }
 
-/// What BERT takes.
+/// The inputs of BERT.
 std::vector<InputSpec> token_inputs(int64_t length = -1) {
   const std::vector<std::string> names = {"batch", "sequence"};
   return {spec("input_ids", {-1, length}, at::kLong, names),
@@ -64,7 +64,7 @@ TEST(OpenData, AFolderWithAFileOrFolderForEachInput) {
   const sparsebit::test::TempDir dir;
   io::save_npy(dir / "image.npy", images());
   EXPECT_THAT(error_of({.path = dir.path()}, two_inputs()),
-              HasSubstr("there is neither a file size.npy nor a folder size in it"));
+              HasSubstr("contains neither a file size.npy nor a folder size"));
   io::save_npy(dir / "size.npy", sizes());
   expect_both(open_data({.path = dir.path()}, two_inputs()));
 }
@@ -78,12 +78,12 @@ TEST(OpenData, AnArchiveWithAnArrayForEachInput) {
   std::vector<InputSpec> three = two_inputs();
   three.push_back(spec("sizes", {-1, 2}, at::kLong));
   EXPECT_THAT(error_of({.path = file}, three),
-              HasSubstr("there is no array 'sizes' in it; did you mean 'size'"));
-  // The array is the one of the input's name, also where another input is given.
+              HasSubstr("contains no array 'sizes'; did you mean 'size'"));
+  // Arrays are matched by name, also when another input is fixed.
   const ModelData one = open_data({.path = file, .fixed = {{"image", "ones"}}}, two_inputs());
   EXPECT_TRUE(one.batch({1}).inputs.at(1).equal(sizes().narrow(0, 1, 1)));
   EXPECT_THAT(error_of({.path = file, .labels = "l.tsv"}, two_inputs()),
-              HasSubstr("l.tsv: labels by file name are for folders of images"));
+              HasSubstr("l.tsv: label files are only supported for folders and lists of images"));
 }
 
 TEST(OpenData, AnInputThatIsTheSameForAllSamples) {
@@ -98,10 +98,11 @@ TEST(OpenData, AnInputThatIsTheSameForAllSamples) {
   EXPECT_TRUE(opened("224").equal(at::full({2, 2}, 224, at::kLong)));
   io::save_npy(dir / "size.npy", sizes().narrow(0, 1, 1));
   EXPECT_TRUE(opened((dir / "size.npy").string()).equal(at::tensor({2, 3, 2, 3}).reshape({2, 2})));
-  EXPECT_THAT(error_of({.path = dir / "x.npy", .fixed = {{"size", "one"}}}, two_inputs()),
-              HasSubstr("'one' is none of ones, zeros, a number and a file"));
+  EXPECT_THAT(
+      error_of({.path = dir / "x.npy", .fixed = {{"size", "one"}}}, two_inputs()),
+      HasSubstr("'one' is not a valid value; expected ones, zeros, a number or an existing file"));
   EXPECT_THAT(error_of({.path = dir / "x.npy"}, two_inputs()),
-              HasSubstr("this is for one input, and the model has 2: image, size"));
+              HasSubstr("holds data for one input, but the model needs data for 2: image, size"));
 }
 
 TEST(OpenData, AManifest) {
@@ -117,7 +118,7 @@ TEST(OpenData, AManifest) {
   EXPECT_TRUE(batch.inputs.at(1).equal(at::zeros({1, 2}, at::kLong)));
   write("inputs:\n  image: {dta: images.npy}\n");
   EXPECT_THAT(error_of({.path = dir / "m.yaml"}, two_inputs()),
-              HasSubstr("m.yaml:2: inputs.image.dta: there is no key 'dta'; did you mean 'data'"));
+              HasSubstr("m.yaml:2: inputs.image.dta: unknown key 'dta'; did you mean 'data'"));
 }
 
 TEST(OpenData, TextsForAllInputsOfTokens) {
@@ -137,7 +138,7 @@ TEST(OpenData, TextsForAllInputsOfTokens) {
   const ModelData fixed = open_data(request, token_inputs(6));
   EXPECT_FALSE(fixed.is_ragged());
   EXPECT_EQ(fixed.batch({0}).inputs.at(0).sizes(), at::IntArrayRef({1, 6}));
-  EXPECT_THAT(fixed.notes(), testing::ElementsAre("1 of 2 texts are cut to 6 tokens"));
+  EXPECT_THAT(fixed.notes(), testing::ElementsAre("1 of 2 texts are truncated to 6 tokens"));
 }
 
 TEST(OpenData, PairsAndLabelsOfJsonLines) {
@@ -153,7 +154,7 @@ TEST(OpenData, PairsAndLabelsOfJsonLines) {
   EXPECT_GT(batch.inputs.at(2)[0].sum().item<int64_t>(), 0);
   EXPECT_EQ(batch.inputs.at(2)[1].sum().item<int64_t>(), 0);
   write_file_atomically(dir / "t.jsonl", "{\"text\": \"a\"}\n{\"txt\": \"a\"}\n");
-  EXPECT_THAT(error_of(request, token_inputs()), HasSubstr("t.jsonl:2: there is no text"));
+  EXPECT_THAT(error_of(request, token_inputs()), HasSubstr("t.jsonl:2: no text"));
   EXPECT_THAT(error_of({.path = dir / "t.jsonl"}, token_inputs()),
               HasSubstr("texts need a tokenizer"));
 }
@@ -165,7 +166,7 @@ TEST(OpenData, InputsThatAreNoTokensAreNamed) {
   inputs.push_back(spec("pixel_values", {-1, 3, 4, 4}, at::kFloat));
   const DataRequest request{.path = dir / "t.txt", .tokenizer = kTokenizer};
   EXPECT_THAT(error_of(request, inputs),
-              HasSubstr("the input 'pixel_values' is not one that texts are for"));
+              HasSubstr("the input 'pixel_values' cannot be computed from texts"));
   DataRequest with_pixels = request;
   with_pixels.fixed = {{"pixel_values", "0.5"}};
   EXPECT_EQ(open_data(with_pixels, inputs).batch({0}).inputs.at(3).sizes(),

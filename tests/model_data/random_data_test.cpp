@@ -23,8 +23,8 @@ TEST(RandomData, ImagesInTheNormalizedRange) {
   EXPECT_GT(x.max().item<double>(), 1);
   EXPECT_LT(x.abs().max().item<double>(), 3);
   EXPECT_FALSE(x[0].equal(x[1]));
-  EXPECT_TRUE(
-      random_data(facts, 9, 7).batch({1}).inputs.at(0)[0].equal(x[1]));  // only the seed counts
+  EXPECT_TRUE(random_data(facts, 9, 7).batch({1}).inputs.at(0)[0].equal(x[1]));  // depends on seed
+                                                                                 // and index only
   EXPECT_FALSE(random_data(facts, 4, 8).batch({1}).inputs.at(0)[0].equal(x[1]));
 }
 
@@ -59,10 +59,10 @@ TEST(RandomData, UnknownShapesAreErrors) {
     return "";
   };
   EXPECT_EQ(error_of({"x"}),
-            "the model does not say which shape the input 'x' has, so there are no random numbers "
-            "for it; give --shape x=1x3x224x224");
+            "the shape of the input 'x' is unknown, so no random data can be generated; give "
+            "--shape x=1x3x224x224");
   EXPECT_EQ(error_of(spec("x", {1, 2, -1}, at::kFloat)),
-            "the input 'x' leaves a size open; give --shape x=1x3x224x224");
+            "the input 'x' has dynamic sizes; give --shape x=1x3x224x224");
 }
 
 }  // namespace

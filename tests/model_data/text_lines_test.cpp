@@ -59,15 +59,15 @@ TEST_F(TextLines, ErrorsNameTheLine) {
                                 const std::string& error) {
     EXPECT_THAT([&] { read(name, text); }, ThrowsMessage<Error>(HasSubstr(error)));
   };
-  expect_error("a.tsv", "a\tb\tfive\n", "a.tsv:1: the score is no number but 'five'");
-  expect_error("a.tsv", "a\tb\t5\na\tb\n", "a.tsv:2: there are 2 columns, and at least 3 are");
+  expect_error("a.tsv", "a\tb\tfive\n", "a.tsv:1: expected a number as score, found 'five'");
+  expect_error("a.tsv", "a\tb\t5\na\tb\n", "a.tsv:2: expected at least 3 columns, found 2");
   expect_error("a.tsv", "a\tb\n",
                "a.tsv:1: expected a heading with sentence1, sentence2 and score");
   expect_error("a.jsonl", R"({"text": "a", "text_pair": "b", "score": "high"})",
-               "a.jsonl:1: the score is no number but \"high\"");
+               "a.jsonl:1: expected a number as score, found \"high\"");
   expect_error("a.jsonl", "{\"text\": \"a\", \"score\": 1}\n{\"text\": \"b\"}\n",
                "a.jsonl:2: some texts have a score and others do not");
-  expect_error("a.txt", "\n", "there are no texts in it");
+  expect_error("a.txt", "\n", "contains no texts");
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ using testing::ThrowsMessage;
 
 const std::filesystem::path kFixtures = SPARSEBIT_TEXT_FIXTURES;
 
-/// What the Python package `tokenizers` 0.23 gives for the same texts, see fixtures/make.py.
+/// Expected ids are those of the Python package `tokenizers` 0.23, see fixtures/make.py.
 class Fixtures : public testing::TestWithParam<const char*> {};
 
 TEST_P(Fixtures, GiveTheIdsOfThePythonPackage) {
@@ -40,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(All, Fixtures,
                                          "unigram", "spaces", "words"),
                          [](const auto& info) { return std::string(info.param); });
 
-/// A line for each token, and capital letters only if the vocabulary has any.
+/// One token per line; texts are lower-cased unless the vocabulary has capital letters.
 TEST(Tokenizer, ReadsTheVocabularyOfBert) {
   const sparsebit::test::TempDir dir;
   const std::string special = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n";
@@ -74,7 +74,7 @@ TEST(Tokenizer, CutsFromTheEndAndSaysSo) {
   EXPECT_TRUE(cut.truncated);
   EXPECT_THAT(cut.ids, ElementsAre(whole.ids[0], whole.ids[1], whole.ids[2], whole.ids.back()));
   EXPECT_THAT([&] { tokenizer->encode("a", {}, 1); },
-              ThrowsMessage<Error>(HasSubstr("special tokens alone are more than 1")));
+              ThrowsMessage<Error>(HasSubstr("the special tokens alone exceed the length of 1")));
 }
 
 TEST(Tokenizer, ErrorsNameFileAndPart) {
@@ -88,26 +88,26 @@ TEST(Tokenizer, ErrorsNameFileAndPart) {
     }
     return "";
   };
-  EXPECT_THAT(error_of("{"), HasSubstr("this is no JSON object"));
+  EXPECT_THAT(error_of("{"), HasSubstr("not a JSON object"));
   EXPECT_THAT(error_of("{}"), HasSubstr("the key 'model' is missing"));
   EXPECT_THAT(error_of("{}"), HasSubstr("tokenizer.json"));
   EXPECT_THAT(error_of(R"({"model": {"type": "Markov", "vocab": {}}})"),
-              HasSubstr("the model 'Markov' is not understood"));
+              HasSubstr("the model 'Markov' is not supported"));
   EXPECT_THAT(error_of(R"({"normalizer": {"type": "Precompiled"}, "model": {}})"),
-              HasSubstr("the normalizer 'Precompiled' is not understood"));
+              HasSubstr("the normalizer 'Precompiled' is not supported"));
   EXPECT_THAT(error_of(R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a b"]}})"),
-              HasSubstr("the vocabulary has no 'b'"));
+              HasSubstr("token 'b' is not in the vocabulary"));
   EXPECT_THAT(error_of(R"({"model": {"type": "WordPiece", "vocab": {"a": "b"}}})"),
-              HasSubstr("the id of 'a' is no whole number from 0 on"));
+              HasSubstr("the id of 'a' is not an integer from 0 to 2^32 - 1"));
   EXPECT_THAT(error_of(R"({"model": {"type": "WordPiece", "vocab": {"[UNK]": -1}}})"),
-              HasSubstr("the id of '[UNK]' is no whole number from 0 on"));
+              HasSubstr("the id of '[UNK]' is not an integer from 0 to 2^32 - 1"));
   EXPECT_THAT(
       error_of(R"({"normalizer": {"type": "BertNormalizer", "lowercase": "no"}, "model": {}})"),
       HasSubstr("'lowercase' is neither true nor false"));
   EXPECT_THAT(error_of(std::string(100000, '[')), HasSubstr("deeper than 64 levels"));
   EXPECT_THAT([&] { load_tokenizer(dir / "none.json"); }, testing::Throws<Error>());
   EXPECT_THAT([] { load_tokenizer(kFixtures.parent_path()); },
-              ThrowsMessage<Error>(HasSubstr("there is no tokenizer.json, vocab.txt")));
+              ThrowsMessage<Error>(HasSubstr("contains no tokenizer.json, vocab.txt")));
 }
 
 }  // namespace

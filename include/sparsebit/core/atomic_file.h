@@ -28,10 +28,10 @@ class AtomicFile {
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  /// Where to write. Lives as long as this object. Errors are kept and reported by commit().
+  /// The stream to write to, valid as long as this object. Write errors are reported by commit().
   std::ostream& stream();
 
-  /// Writes everything out, so that commit() has nothing left to do but to rename: for files that
+  /// Flushes and syncs the temporary file, so that commit() only renames it: for several files that
   /// must appear together. Throws as commit() does.
   void finish();
 

@@ -6,13 +6,13 @@
 
 namespace sparsebit {
 
-/// Another program that answers questions: what is sent goes to its standard input, what it prints
-/// comes back. It ends with this object. For one thread.
+/// A child process for request-response protocols: send() writes to its standard input, receive()
+/// and receive_line() read its standard output. The destructor terminates it. Not thread-safe.
 class ChildProcess {
  public:
   /// @param command      program, looked up in PATH, and its arguments.
-  /// @param environment  variables that it has besides ours.
-  /// Throws Io when there is no such program.
+  /// @param environment  variables set in addition to this process's own.
+  /// Throws Io when the program cannot be started.
   explicit ChildProcess(const std::vector<std::string>& command,
                         const std::map<std::string, std::string>& environment = {});
   ~ChildProcess();
@@ -23,10 +23,10 @@ class ChildProcess {
   void send(const void* data, size_t size);
   void send(const std::string& text) { send(text.data(), text.size()); }
 
-  /// The next line, without its end. Throws Io, with the end of what the program said on standard
-  /// error, when there is none.
+  /// The next line, without the newline. Throws Io, quoting the end of the program's standard
+  /// error, when the program has ended.
   std::string receive_line();
-  /// Exactly this many bytes. Throws as receive_line().
+  /// Reads exactly `size` bytes. Throws as receive_line().
   void receive(void* data, size_t size);
 
  private:
@@ -35,10 +35,10 @@ class ChildProcess {
 
   std::string name_;
   int socket_ = -1;
-  int errors_ = -1;  // a file in memory that holds its standard error
+  int errors_ = -1;  // an in-memory file that collects its standard error
   int pid_ = -1;
-  std::string received_;  // and not asked for yet
-  size_t read_ = 0;       // of these
+  std::string received_;  // buffered output
+  size_t read_ = 0;       // bytes of received_ that were consumed
 };
 
 }  // namespace sparsebit

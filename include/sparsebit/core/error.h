@@ -13,8 +13,8 @@ namespace sparsebit {
 enum class ErrorKind {
   InvalidArgument,  ///< a value the caller gave is wrong
   InvalidModel,     ///< a model, graph or module tree is not well formed
-  DataDependent,    ///< a value was needed while tracing, when only its name is known
-  Unsupported,      ///< understood, but this build or this version does not do it
+  DataDependent,    ///< tracing needed the value of a tensor (data-dependent control flow)
+  Unsupported,      ///< valid, but not supported by this build or version
   Io,               ///< a file could not be read or written
   TooLarge,         ///< needs more memory, work or time than the limits allow
   Internal,         ///< a bug of ours
@@ -23,8 +23,8 @@ enum class ErrorKind {
 /// The parts of a message. Empty parts are left out of the text.
 struct ErrorDetails {
   std::string what = {};      ///< the rule that was broken
-  std::string expected = {};  ///< what would have been right
-  std::string found = {};     ///< what was there instead
+  std::string expected = {};  ///< the expected value
+  std::string found = {};     ///< the actual value
   std::string where = {};     ///< file, key path or node name
 };
 

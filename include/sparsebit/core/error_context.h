@@ -9,17 +9,17 @@
 
 namespace sparsebit {
 
-/// An exception's own text; libtorch's without its backtrace.
+/// The message of an exception; for libtorch exceptions without the backtrace.
 inline std::string message_of(const std::exception& e) {
   const auto* torch_error = dynamic_cast<const c10::Error*>(&e);
   return torch_error ? torch_error->what_without_backtrace() : e.what();
 }
 
-/// Runs `run`. Whatever it throws leaves as Error with one more context frame; exceptions of
-/// libtorch and of the libraries below it become InvalidArgument with their own text. Only
-/// std::bad_alloc passes as it is: nobody's argument was wrong.
+/// Runs `run`. Exceptions thrown by `run` are rethrown as Error with one more context frame;
+/// exceptions of libtorch and other libraries become InvalidArgument with their own message. Only
+/// std::bad_alloc passes unchanged, because no argument was wrong.
 ///
-/// @param frame  makes the frame's text; called only on failure.
+/// @param frame  returns the text of the context frame; called only on failure.
 template <class Run, class Frame>
 auto with_context(const Run& run, const Frame& frame) -> decltype(run()) {
   try {

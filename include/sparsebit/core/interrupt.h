@@ -4,8 +4,9 @@
 
 namespace sparsebit {
 
-/// From now on SIGINT (Ctrl-C), SIGTERM and SIGHUP remove unfinished files before they end the
-/// process as they always do. For main() of a program: a library leaves signals alone.
+/// Installs handlers for SIGINT (Ctrl-C), SIGTERM and SIGHUP that remove unfinished files and then
+/// end the process as by default. For main() of a program; a library should not change signal
+/// handlers.
 void clean_up_on_interrupt();
 
 /// Removes unfinished files, as an interrupt does: for handlers that end the process in another
@@ -39,7 +40,7 @@ class RemoveOnInterrupt {
   friend void clean_up_on_interrupt();
   friend class DeferInterrupts;
 
-  Slot* slot_;  // null when there was no room
+  Slot* slot_;  // null when all slots are in use
 };
 
 }  // namespace sparsebit

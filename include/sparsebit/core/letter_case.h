@@ -6,7 +6,7 @@
 
 namespace sparsebit {
 
-/// All letters small, or all capital.
+/// ASCII letters converted to lower or upper case.
 inline std::string lower_case(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });

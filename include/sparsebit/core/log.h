@@ -8,13 +8,14 @@
 
 namespace sparsebit {
 
-/// How much is logged: messages of this level and those after it. Off logs nothing.
+/// Severities in ascending order. A log level passes messages of that severity or higher; Off
+/// passes none.
 enum class LogLevel { Debug, Info, Warning, Error, Off };
 
-/// Sets the level for the whole process. Starts as Warning: a library is quiet unless asked.
+/// Sets the level for the whole process. The default is Warning.
 void set_log_level(LogLevel level);
 
-/// The level in force.
+/// The current level.
 LogLevel log_level();
 
 /// Receives each message that passes the level, without the "[warning] " in front.
@@ -29,30 +30,30 @@ void write_log(LogLevel level, std::string_view text);
 
 template <class... Args>
 void log(LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
-  if (level < log_level()) return;  // nothing is formatted
+  if (level < log_level()) return;  // before formatting
   write_log(level, fmt::format(format, std::forward<Args>(args)...));
 }
 }  // namespace detail
 
-/// Logs what helps to find a bug: `log_debug("{} nodes after {}", n, pass)`.
+/// For diagnosing bugs: `log_debug("{} nodes after {}", n, pass)`.
 template <class... Args>
 void log_debug(fmt::format_string<Args...> format, Args&&... args) {
   detail::log<Args...>(LogLevel::Debug, format, std::forward<Args>(args)...);
 }
 
-/// Logs what happens, for those who want to follow.
+/// Progress of the work.
 template <class... Args>
 void log_info(fmt::format_string<Args...> format, Args&&... args) {
   detail::log<Args...>(LogLevel::Info, format, std::forward<Args>(args)...);
 }
 
-/// Logs what is probably not intended, but does not stop the work.
+/// Something that is probably not intended but does not stop the work.
 template <class... Args>
 void log_warning(fmt::format_string<Args...> format, Args&&... args) {
   detail::log<Args...>(LogLevel::Warning, format, std::forward<Args>(args)...);
 }
 
-/// Logs a failure that cannot be thrown, for instance in a destructor. Otherwise throw Error.
+/// A failure that cannot be thrown, for instance in a destructor. Otherwise throw Error.
 template <class... Args>
 void log_error(fmt::format_string<Args...> format, Args&&... args) {
   detail::log<Args...>(LogLevel::Error, format, std::forward<Args>(args)...);

@@ -7,13 +7,13 @@
 
 namespace sparsebit {
 
-/// The contents of a file in memory, read by the system when they are touched.
+/// The contents of a regular file, mapped into memory: pages are loaded on first access.
 ///
-/// The memory may be written to; the file never changes by it. What is not a regular file (a pipe,
-/// say) is read at once.
+/// The mapping is private: writing to the memory never changes the file. A file that cannot be
+/// mapped is read into memory.
 class MappedFile {
  public:
-  /// Throws Io if the file is missing, a folder, or not readable.
+  /// Throws Io if the file is missing, a folder, not a regular file (a pipe, say), or not readable.
   explicit MappedFile(const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -24,7 +24,7 @@ class MappedFile {
   std::string_view bytes() const { return {data_, size_}; }
 
  private:
-  std::string contents_;  // of what cannot be mapped
+  std::string contents_;  // when the file cannot be mapped
   char* data_ = nullptr;
   size_t size_ = 0;
   bool mapped_ = false;

@@ -7,7 +7,7 @@
 
 namespace sparsebit {
 
-/// Tensors by name, in order of insertion: state dicts, and what is in a file of them.
+/// Tensors by name, in order of insertion, such as a state dict or the contents of a tensor file.
 using NamedTensors = torch::OrderedDict<std::string, at::Tensor>;
 
 }  // namespace sparsebit

@@ -7,8 +7,8 @@
 
 namespace sparsebit {
 
-/// The element type libtorch has for ONNX's number of one (1 = float, 2 = uint8, ...); nothing
-/// where it has none of that width.
+/// The libtorch type of an ONNX element type number (1 = float, 2 = uint8, ...); nullopt when
+/// libtorch has no such type.
 std::optional<at::ScalarType> dtype_of_onnx(int64_t number);
 
 }  // namespace sparsebit

@@ -5,8 +5,8 @@
 
 namespace sparsebit {
 
-/// While it lives, libtorch computes with one thread where it would use several: results of its
-/// convolutions depend on how many there are.
+/// Limits libtorch to one thread while it is alive, because results of its convolutions depend on
+/// the number of threads.
 class OneThread {
  public:
   OneThread();
@@ -19,8 +19,9 @@ class OneThread {
 };
 
 /// Calls work(index, worker) for every index below `count`, in up to `workers` threads at once, in
-/// each of which libtorch computes with one thread. `worker` counts them from 0. When calls throw,
-/// no further ones are started, and the exception of the lowest index is thrown.
+/// each of which libtorch computes with one thread. `worker` is the index of the thread, from 0.
+/// When calls throw, no further calls are started, and the exception of the lowest index is
+/// rethrown.
 void parallel_for(int64_t count, int workers,
                   const std::function<void(int64_t index, int worker)>& work);
 

@@ -8,7 +8,7 @@
 
 namespace sparsebit {
 
-/// How a Progress shows itself.
+/// How a Progress is displayed.
 struct ProgressOptions {
   enum class Style {
     Auto,   ///< Bar if `out` is std::cerr and stderr is a terminal, otherwise Lines
@@ -19,10 +19,10 @@ struct ProgressOptions {
 
   std::ostream* out = &std::cerr;  ///< not owned; must outlive the Progress
   Style style = Style::Auto;
-  std::function<double()> clock;  ///< seconds since any fixed moment; empty: the steady clock
+  std::function<double()> clock;  ///< time in seconds; empty: the steady clock
 };
 
-/// Shows how far a loop is.
+/// Shows the progress of a loop.
 ///
 ///     Progress progress("calibrating", batches.size());
 ///     for (const Batch& batch : batches) {
@@ -35,8 +35,8 @@ struct ProgressOptions {
 /// In a log file:   calibrating: 25% (32/128)
 ///                  calibrating: done, 128 in 3.2 s
 ///
-/// For one thread. Destroying it before the end, as an exception does, ends the line but does not
-/// say "done".
+/// Not thread-safe. Destroying it before the end, for instance by an exception, ends the line
+/// without "done".
 class Progress {
  public:
   /// `total` is the number of steps, 0 if it is not known. Throws InvalidArgument if negative.
@@ -48,8 +48,8 @@ class Progress {
   /// Counts `n` more steps. Throws InvalidArgument if `n` is negative. Does nothing after finish().
   void advance(int64_t n = 1);
 
-  /// Reports success, with the steps that were counted, whatever the total was. Only the first call
-  /// counts.
+  /// Reports success with the number of steps counted, even if it differs from the total. Only the
+  /// first call has an effect.
   void finish();
 
  private:

@@ -9,11 +9,11 @@
 
 namespace sparsebit {
 
-/// A stream of random numbers that depends on its seed only: the same on every platform and with
+/// A stream of random numbers that depends only on its seed: the same on every platform and with
 /// every compiler.
 ///
-/// Give each consumer its own stream with fork(). What one consumer draws, and in which order
-/// consumers run, then changes nothing for the others:
+/// Give each consumer its own stream with fork(). The numbers of one consumer then do not depend on
+/// how many numbers the others draw, or in which order consumers run:
 ///
 ///     const Random root(config.seed);
 ///     Random shuffle = root.fork("shuffle");
@@ -28,7 +28,8 @@ class Random {
   /// The seed this stream was made from.
   uint64_t seed() const { return seed_; }
 
-  /// An independent stream derived from this one's seed and `name`, whatever was drawn so far.
+  /// An independent stream derived from this one's seed and `name`, independent of
+  /// the numbers drawn so far.
   Random fork(std::string_view name) const;
 
   /// The next 64 random bits.
@@ -43,8 +44,8 @@ class Random {
   /// The numbers 0 to n - 1 in random order. Throws InvalidArgument if `n` is negative.
   std::vector<int64_t> permutation(int64_t n);
 
-  /// A new CPU generator for ATen functions, seeded with seed(): it draws what libtorch draws after
-  /// `torch::manual_seed(seed)`. libtorch uses the low 32 bits of a seed only.
+  /// A new CPU generator for ATen functions, seeded with seed(): it gives the same numbers as
+  /// libtorch after `torch::manual_seed(seed)`. libtorch uses the low 32 bits of a seed only.
   at::Generator generator() const;
 
  private:

@@ -12,11 +12,10 @@
 
 namespace sparsebit {
 
-/// Things by name, with errors that help: observers, passes, operators, models.
+/// Entries by name (observers, passes, operators, models), with suggestions for unknown names.
 ///
-/// A registry is one visible list inside a function with a static local. The list is the table of
-/// contents, it needs no macro, and the linker cannot drop it from a static library as it drops
-/// static registrar objects:
+/// Define a registry as a static local of a function that adds all entries. This needs no macro,
+/// and the linker cannot drop it from a static library as it drops static registrar objects:
 ///
 ///     using ObserverFactory = std::function<std::unique_ptr<Observer>(const QuantSpec&)>;
 ///
@@ -74,7 +73,7 @@ class Registry {
   /// How many entries there are.
   size_t size() const { return entries_.size(); }
 
-  /// What one entry is called.
+  /// What one entry is called in error messages.
   const std::string& noun() const { return noun_; }
 
  private:

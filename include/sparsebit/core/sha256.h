@@ -7,14 +7,14 @@
 
 namespace sparsebit {
 
-/// The SHA-256 of bytes that come piece by piece.
+/// The SHA-256 of data added in pieces.
 class Sha256 {
  public:
   Sha256();
   ~Sha256();
 
   void add(const void* data, size_t size);
-  /// Of everything added, as 64 hexadecimal digits.
+  /// The digest of the data added so far, as 64 hexadecimal digits.
   std::string hex() const;
 
  private:
@@ -23,7 +23,7 @@ class Sha256 {
 };
 
 std::string sha256_of(const std::string& text);
-/// Throws Io when it cannot be read.
+/// Throws Io when the file cannot be read.
 std::string sha256_of_file(const std::filesystem::path& file);
 
 }  // namespace sparsebit

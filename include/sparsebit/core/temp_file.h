@@ -8,7 +8,7 @@
 
 namespace sparsebit {
 
-/// A new empty file in the folder for temporary files, which goes with this object, or by Ctrl-C.
+/// A new empty file in the folder for temporary files, removed with this object or by an interrupt.
 class TempFile {
  public:
   /// @param suffix  how its name ends: ".onnx". Throws Io.

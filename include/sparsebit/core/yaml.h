@@ -9,8 +9,8 @@
 
 namespace sparsebit {
 
-/// A part of a YAML document (JSON is YAML) that knows where it stands, so that whoever reads it
-/// can say what is wrong and where.
+/// A node of a YAML document (JSON is YAML) that knows its file, line and key path, for error
+/// messages.
 ///
 ///     const Yaml config = read_yaml("qconfig.yaml");
 ///     const int64_t bits = config.get("W").get("QUANTIZER").get("BIT").to_int();
@@ -26,33 +26,33 @@ class Yaml {
   bool is_list() const { return kind_ == Kind::List; }
   bool is_map() const { return kind_ == Kind::Map; }
 
-  /// Of a map, in the order of the file; keys are unique. Throws InvalidArgument otherwise.
+  /// The entries of a map in file order; keys are unique. Throws InvalidArgument if not a map.
   const std::vector<Entry>& entries() const;
-  /// Of a list. Throws InvalidArgument otherwise.
+  /// The items of a list. Throws InvalidArgument if not a list.
   const std::vector<Yaml>& items() const;
   /// Null when the map has no such key.
   const Yaml* find(std::string_view key) const;
   /// Throws InvalidArgument with near keys when the map has no such key.
   const Yaml& get(std::string_view key) const;
 
-  /// What a scalar is by the rules of YAML: a quoted word is text whatever it looks like.
+  /// The type of a scalar by the rules of YAML; quoted scalars are always text.
   enum class ScalarType { Bool, Int, Double, Text };
   ScalarType scalar_type() const;
 
-  // Scalars. Each throws InvalidArgument saying what was expected, what was found and where.
+  // Scalars. Each throws InvalidArgument with the expected type, the value found and its position.
   // Numbers may be quoted, and a whole number may be written as 8.0.
-  bool to_bool() const;  ///< true, false, yes, no, on, off, whatever the case
+  bool to_bool() const;  ///< true, false, yes, no, on, off, in any letter case
   int64_t to_int() const;
   double to_double() const;
   const std::string& to_text() const;
-  /// Of a list of scalars.
+  /// The texts of a list of scalars.
   std::vector<std::string> to_texts() const;
 
   /// "qconfig.yaml:7: W.QUANTIZER.BIT", for messages.
   std::string where() const;
   /// "W.QUANTIZER.BIT", "SKIP[2]"; empty for the document itself.
   const std::string& path() const { return path_; }
-  /// What is there, for messages: "'eight'", "a list", "nothing".
+  /// The value, for messages: "'eight'", "a list", "nothing".
   std::string describe() const;
 
  private:
@@ -70,11 +70,11 @@ class Yaml {
   int line_ = 0;  // counted from 1
 };
 
-/// Throws Io when the file cannot be read, InvalidArgument, naming the line, when it is no YAML,
-/// has a key twice, or holds more than configuration files do (16 MiB, 100 levels).
+/// Throws Io when the file cannot be read, InvalidArgument, naming the line, when it is not valid
+/// YAML, has a duplicate key, or exceeds the limits (16 MiB, 100 levels, a million nodes).
 Yaml read_yaml(const std::filesystem::path& file);
 
-/// @param name  what messages call the text.
+/// @param name  name of the text in error messages.
 Yaml parse_yaml(std::string_view text, const std::string& name);
 
 }  // namespace sparsebit

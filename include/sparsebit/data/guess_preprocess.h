@@ -6,22 +6,21 @@
 
 namespace sparsebit::data {
 
-/// How images are prepared for a model when nobody says it.
+/// The preprocessing of images that is guessed when the user gives none.
 struct PreprocessGuess {
   std::string preset;  ///< a name of io::preprocess_presets()
   io::Preprocess settings;
   std::string because;  ///< "a 3x224x224 input and 1000 classes"
 };
 
-/// The images that there are, for models that do not tell what they take.
+/// The size of the stored images, for models whose input shape is unknown.
 struct StoredImage {
   int64_t channels = 3, height = -1, width = -1;
 };
 
-/// The first rule that fits, by names, shapes and metadata; ImageNet's normalization when none
-/// does. Where the model normalizes pixels itself, or takes bytes, the guess does not.
-/// Small images, as CIFAR-10 and MNIST have them, are not resized for a model that does not tell
-/// its input's size.
+/// Applies the first matching rule on names, shapes and metadata; without a match, ImageNet's
+/// preprocessing. Does not normalize if the model normalizes pixels itself or takes uint8. Small
+/// images (CIFAR-10, MNIST) are not resized if the model's input size is unknown.
 PreprocessGuess guess_preprocess(const ModelFacts& facts, const InputSpec& input,
                                  const StoredImage& stored = {});
 

@@ -8,24 +8,24 @@
 
 namespace sparsebit::data {
 
-/// Looks at what a model is given, batch by batch, for signs of wrong preprocessing.
+/// Checks the inputs of a model, batch by batch, for signs of wrong preprocessing.
 class InputCheck {
  public:
-  /// @param data  whose batches are looked at.
+  /// @param data  the data set that the batches are from.
   explicit InputCheck(const ModelData& data);
 
   void add(const ModelData::Batch& batch);
 
-  /// A sentence for each input that is zero or one number throughout, has most of its numbers at
-  /// one bound, is not finite, or has a range that does not fit its mean and std.
+  /// One sentence for each input that is constant, saturated (most values at one bound), not
+  /// finite, or has a range that does not fit its mean and std.
   std::vector<std::string> warnings() const;
 
  private:
   struct Seen {
     double low = 0, high = 0;
-    int64_t at_low = 0, at_high = 0, count = 0;  ///< of elements
+    int64_t at_low = 0, at_high = 0, count = 0;  ///< numbers of elements
     bool is_finite = true;
-    bool is_normalized = false;  ///< with mean and std, or one that does the same
+    bool is_normalized = false;  ///< preprocessing sets mean and std
   };
 
   void look_at(const at::Tensor& values, Seen& seen) const;

@@ -14,51 +14,50 @@
 
 namespace sparsebit::data {
 
-/// An input of a model, and what it takes.
+/// A model input and its type.
 struct InputSpec {
   std::string name;
-  std::optional<fx::TensorInfo> info = {};  ///< nothing: the model does not say
+  std::optional<fx::TensorInfo> info = {};  ///< nullopt: unknown
   bool has_default = false;
 };
 
-/// Of a graph, in its order.
+/// The inputs of a graph, in its order.
 std::vector<InputSpec> inputs_of(const fx::GraphModule& module);
 
-/// Where the samples of one input come from.
+/// The source of the samples of one input.
 struct InputFeed {
   std::string input;
   std::shared_ptr<const io::Dataset> samples;
   io::Preprocess preprocess = {};
-  /// What samples are filled up with that are shorter than others of their batch, or than the
-  /// model's input; nothing: they have to be alike.
+  /// The padding value for samples that are shorter than others in their batch or than the model's
+  /// input; nullopt: no padding, all samples must have the same shape.
   std::optional<double> padding = {};
-  std::string preset = {};        ///< of the preprocessing; empty for settings of the user's own
-  std::string guessed_from = {};  ///< empty unless it was guessed
+  std::string preset = {};        ///< preprocessing preset; empty for custom settings
+  std::string guessed_from = {};  ///< reason of the guess; empty unless guessed
 };
 
 /// An input that is the same for every sample.
 struct FixedInput {
   std::string input;
-  /// A tensor as the model takes it, or one number that fills a tensor of the model's sizes.
+  /// A tensor of the input's shape, or a scalar that is expanded to it.
   at::Tensor value;
 };
 
 /// A sample as it is stored, before preprocessing.
 struct StoredSample {
-  int64_t index = 0;  ///< among the samples
+  int64_t index = 0;  ///< in the data set
   std::string name = {};
   std::vector<int64_t> sizes = {};
 };
 
-/// Samples for all inputs of a model, read when they are asked for. Reading from several threads is
-/// safe.
+/// Samples for all inputs of a model, read on access. Thread-safe.
 class ModelData {
  public:
   struct Batch {
     std::vector<at::Tensor> inputs;    ///< one for each input of the model, in its order
-    std::vector<int64_t> labels = {};  ///< empty when there are none
+    std::vector<int64_t> labels = {};  ///< empty when the data has no labels
     int64_t size = 0;
-    std::vector<StoredSample> stored = {};  ///< one for each sample, of the first source
+    std::vector<StoredSample> stored = {};  ///< one per sample, from the first source
   };
 
   /// Throws InvalidArgument when an input has no source or two, when a source is for no input, or
@@ -71,15 +70,15 @@ class ModelData {
 
   int64_t size() const { return feeds_.front().samples->size(); }
   bool has_labels() const { return labels_ != nullptr; }
-  /// Whether samples may differ in length, where the model's input is open: one at a time is run at
-  /// its own length.
+  /// Whether samples may differ in length: padded samples of an input with dynamic length. With
+  /// batches of one sample, each is run at its own length.
   bool is_ragged() const;
-  /// What a user may want to know.
+  /// Remarks for the user.
   const std::vector<std::string>& notes() const { return notes_; }
   const std::vector<InputFeed>& feeds() const { return feeds_; }
   const std::vector<InputSpec>& inputs() const { return inputs_; }
 
-  /// An error names the sample.
+  /// Errors name the sample.
   Batch batch(const std::vector<int64_t>& indices) const;
 
  private:
@@ -91,7 +90,7 @@ class ModelData {
   std::vector<InputFeed> feeds_;
   std::vector<FixedInput> fixed_;
   std::vector<std::string> notes_;
-  const InputFeed* labels_ = nullptr;  // the feed that has them
+  const InputFeed* labels_ = nullptr;  // the feed with labels
 };
 
 }  // namespace sparsebit::data

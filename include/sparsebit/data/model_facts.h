@@ -9,23 +9,23 @@
 
 namespace sparsebit::data {
 
-/// What a model tells of what it takes and gives: for guesses.
+/// Facts about a model's inputs and outputs, from which preprocessing is guessed.
 struct ModelFacts {
   struct Output {
     std::string name;
-    std::vector<int64_t> shape = {};  ///< -1 where open; empty when not known
+    std::vector<int64_t> shape = {};  ///< -1: dynamic; empty: unknown
   };
 
-  std::vector<InputSpec> inputs;  ///< with sizes of an example where the model leaves them open
+  std::vector<InputSpec> inputs;  ///< dynamic sizes may be replaced by those of an example
   std::vector<Output> outputs = {};
-  std::map<std::string, std::string> metadata = {};  ///< of the file
-  /// Up to which number a model takes pixels that normalizes them itself, 255 or 1, by input.
+  std::map<std::string, std::string> metadata = {};  ///< metadata of the model file
+  /// For inputs that the model normalizes itself: the maximum of the expected pixels, 255 or 1.
   std::map<std::string, double> own_ranges = {};
-  /// Rows of the tables that inputs of integers are looked up in, by input.
+  /// For inputs of ids: the number of rows of the embedding table.
   std::map<std::string, int64_t> table_rows = {};
 };
 
-/// Read off a graph.
+/// Collects the facts from a graph.
 ModelFacts facts_of(const fx::GraphModule& module);
 
 }  // namespace sparsebit::data

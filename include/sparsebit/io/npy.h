@@ -13,15 +13,15 @@ namespace sparsebit::io {
 /// Reads one array in NumPy's .npy format, versions 1.0 to 3.0: either byte order, C or Fortran
 /// element order. The tensor is contiguous and owns its memory.
 ///
-/// The file is not trusted: its header is checked against the real size before memory is taken.
+/// The file is not trusted: its header is checked against the file size before memory is allocated.
 /// Throws Io if the file cannot be read, InvalidModel if it is not well formed, Unsupported for
 /// element types libtorch does not have (unsigned ones wider than a byte, text, objects, records).
 at::Tensor load_npy(const std::filesystem::path& path);
-/// @param where  what errors call the bytes: a file name.
+/// @param where  name of the bytes in errors: a file name.
 at::Tensor parse_npy(std::string_view bytes, const std::string& where);
 
 /// Reads the arrays of an .npz file, which numpy.savez and savez_compressed write. Throws as
-/// load_npy() does, and InvalidArgument when it is no such archive.
+/// load_npy() does, and InvalidArgument when it is not a zip archive.
 NamedTensors load_npz(const std::filesystem::path& path);
 
 /// Writes a tensor of any device and strides as numpy.save does: format 1.0, little endian, C

@@ -6,8 +6,8 @@
 
 namespace sparsebit::io {
 
-// Each calls `visit` with every tensor that a part of a model holds: initializers, tensors of
-// attributes, the parts of sparse ones, and those of the graphs inside.
+// Each calls `visit` with every tensor in a part of a model: initializers, tensors of attributes,
+// values and indices of sparse tensors, and tensors of subgraphs.
 
 template <class Visit>
 void for_each_tensor(const onnx::GraphProto& graph, const Visit& visit);

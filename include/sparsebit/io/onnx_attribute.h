@@ -7,12 +7,11 @@
 
 namespace sparsebit::io {
 
-/// An attribute of an ONNX node as text, nothing of it lost. Which form it has is its key in graphs
-/// that carry it:
+/// An attribute of an ONNX node as text, without loss. `form` is its key in graphs that carry it:
 ///
-/// - "onnx": protobuf's text form, for whatever that form can say exactly
-/// - "onnx_base64": the message's bytes; for fields newer than the linked ONNX library, and for
-///   large ones
+/// - "onnx": protobuf's text format, where it is lossless
+/// - "onnx_base64": the serialized message; for fields newer than the linked ONNX library, and for
+///   large attributes
 struct AttributeText {
   std::string form;
   std::string text;
@@ -20,7 +19,7 @@ struct AttributeText {
 
 AttributeText attribute_to_text(const onnx::AttributeProto& attribute);
 
-/// The inverse. Nothing when the form is unknown or the text is not of that form.
+/// The inverse. Returns nullopt when the form is unknown or the text cannot be parsed.
 std::optional<onnx::AttributeProto> attribute_from_text(const std::string& form,
                                                         const std::string& text);
 

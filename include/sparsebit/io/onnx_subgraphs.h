@@ -4,8 +4,8 @@
 
 namespace sparsebit::io {
 
-/// Calls `visit` with every graph of an attribute (the branches of If, the body of Loop); not with
-/// those inside of them.
+/// Calls `visit` with every graph of an attribute (the branches of If, the body of Loop), but not
+/// with graphs nested inside of them.
 template <class Visit>
 void for_each_graph(const onnx::AttributeProto& attribute, const Visit& visit) {
   if (attribute.has_g()) visit(attribute.g());
@@ -18,7 +18,7 @@ void for_each_graph(onnx::AttributeProto& attribute, const Visit& visit) {
   for (onnx::GraphProto& graph : *attribute.mutable_graphs()) visit(graph);
 }
 
-/// Likewise of a node.
+/// The same for the attributes of a node.
 template <class Visit>
 void for_each_graph(const onnx::NodeProto& node, const Visit& visit) {
   for (const onnx::AttributeProto& attribute : node.attribute()) for_each_graph(attribute, visit);

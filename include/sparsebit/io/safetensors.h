@@ -10,7 +10,7 @@ namespace sparsebit::io {
 
 using sparsebit::NamedTensors;
 
-/// What a safetensors file holds.
+/// The contents of a safetensors file.
 struct SafetensorsFile {
   NamedTensors tensors;                         ///< in the order of the file, on the CPU
   std::map<std::string, std::string> metadata;  ///< the "__metadata__" entry
@@ -28,7 +28,7 @@ void save_safetensors(const std::filesystem::path& path, const NamedTensors& ten
                       const std::map<std::string, std::string>& metadata = {});
 
 /// Reads a safetensors file. The file is not trusted: its header is checked completely before any
-/// tensor is made, and memory use is bounded by the size of the file.
+/// tensor is created, and memory use is bounded by the size of the file.
 ///
 /// Throws Io if the file cannot be read, InvalidModel if it is not well formed.
 SafetensorsFile load_safetensors(const std::filesystem::path& path);

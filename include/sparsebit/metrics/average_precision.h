@@ -9,32 +9,32 @@
 
 namespace sparsebit::metrics {
 
-/// How well the boxes of one class were found.
+/// Average precision of one class.
 struct ClassPrecision {
   int64_t label = 0;
-  int64_t objects = 0;  ///< true boxes, crowds not counted
+  int64_t objects = 0;  ///< ground-truth boxes, without crowds
   double ap = 0;        ///< mean over IoU 0.50, 0.55, ..., 0.95
   double ap50 = 0;      ///< at IoU 0.50
 };
 
 struct MeanAveragePrecision {
   int64_t images = 0;
-  double map = 0;                            ///< mean of `ap` over the classes that have objects
+  double map = 0;                            ///< mean of `ap` over classes with objects
   double map50 = 0;                          ///< mean of `ap50`
-  std::vector<ClassPrecision> classes = {};  ///< those that have objects, by label
+  std::vector<ClassPrecision> classes = {};  ///< classes with objects, by label
 };
 
-/// Average precision by COCO's rules: of each class and image the 100 detections with the highest
-/// scores; each takes the true box it overlaps most that is not taken yet; what lies in crowds is
-/// ignored; precision is interpolated at 101 recalls. Gives the numbers of pycocotools for all
-/// areas.
+/// Average precision by COCO's rules: the 100 detections with the highest scores per class and
+/// image; each is matched to the free ground-truth box with the largest overlap; detections in
+/// crowds are ignored; precision is interpolated at 101 recalls. Equals pycocotools with area =
+/// all.
 class AveragePrecision {
  public:
-  /// What was found in an image, and what is there.
+  /// Adds the detections and the ground truth of an image.
   void add(const std::vector<Detection>& found, const std::vector<TrueBox>& truth);
 
-  /// Classes without a true box count nowhere. Throws InvalidArgument when there is no true box at
-  /// all.
+  /// Classes without ground-truth boxes are ignored. Throws InvalidArgument when there are no
+  /// ground-truth boxes at all.
   MeanAveragePrecision result() const;
 
  private:

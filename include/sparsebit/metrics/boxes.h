@@ -11,23 +11,23 @@ struct Box {
   double area() const { return (right - left) * (bottom - top); }
 };
 
-/// The area that two boxes share; 0 when they do not touch.
+/// The area of the intersection of two boxes; 0 when they do not overlap.
 double intersection(const Box& a, const Box& b);
-/// From 0 to 1; 0 when one of them has no area.
+/// IoU, from 0 to 1; 0 when a box has no area.
 double intersection_over_union(const Box& a, const Box& b);
 
-/// What a detector found.
+/// A detected object.
 struct Detection {
   Box box;
   double score = 0;
   int64_t label = 0;  ///< class, counted from 0
 };
 
-/// What is to be found.
+/// A ground-truth object.
 struct TrueBox {
   Box box;
   int64_t label = 0;      ///< class, counted from 0
-  bool is_crowd = false;  ///< many objects in one box; detections in it count neither way
+  bool is_crowd = false;  ///< many objects in one box; detections in it are ignored
 };
 
 }  // namespace sparsebit::metrics

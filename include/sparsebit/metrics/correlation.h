@@ -8,7 +8,7 @@ namespace sparsebit::metrics {
 /// than two numbers. Throws InvalidArgument when the lists differ in length.
 double pearson(const std::vector<double>& x, const std::vector<double>& y);
 
-/// Spearman's: Pearson's of the ranks, where equal numbers share the mean of their ranks.
+/// Spearman's rank correlation: Pearson's of the ranks, with mean ranks for ties.
 double spearman(const std::vector<double>& x, const std::vector<double>& y);
 
 }  // namespace sparsebit::metrics

@@ -10,48 +10,48 @@
 
 namespace sparsebit::metrics {
 
-/// What a detector gave for one image; outputs may have a batch axis of size 1.
+/// The outputs of a detector for one image; they may have a batch axis of size 1.
 struct DetectorOutputs {
   std::vector<NamedOutput> outputs;
   int64_t height = 0, width = 0;  ///< of the model's input, in pixels
 };
 
-/// Boxes as a head gives them, before any is dropped.
+/// Decoded boxes before thresholding and NMS.
 struct Candidates {
   at::Tensor boxes;     ///< [n, 4]: left, top, right, bottom, in pixels of the model's input
   at::Tensor scores;    ///< [n]
   at::Tensor labels;    ///< [n], int64
-  int64_t classes = 0;  ///< labels are below; 0 when the outputs do not tell
+  int64_t classes = 0;  ///< number of classes, labels are less; 0: unknown
 };
 
-/// A form in which detectors give boxes: one file in src/metrics/heads for each family.
+/// An output format of detectors; one file in src/metrics/heads per family.
 struct DetectorHead {
   std::string name;  ///< "yolov8"
-  std::string form;  ///< its outputs, for messages and help
+  std::string form;  ///< description of its outputs, for messages and help
   std::function<bool(const DetectorOutputs&)> recognizes;
-  /// Throws InvalidArgument when the outputs have another form.
+  /// Throws InvalidArgument when the outputs have a different format.
   std::function<Candidates(const DetectorOutputs&)> decode;
   bool needs_nms = true;
   bool background_is_zero = false;  ///< class 0 is the background
 };
 
-/// In the order in which they are tried.
+/// All heads, in the order in which recognize_head() tries them.
 const std::vector<DetectorHead>& detector_heads();
 
-/// Throws InvalidArgument that lists the known ones.
+/// Throws InvalidArgument, listing the known heads, when the name is unknown.
 const DetectorHead& detector_head(const std::string& name);
 
-/// The first head that recognizes the outputs. Throws InvalidArgument that lists the forms that are
-/// known.
+/// The first head that recognizes the outputs. Throws InvalidArgument, listing the known heads,
+/// when there is none.
 const DetectorHead& recognize_head(const DetectorOutputs& outputs);
 
 struct SelectionOptions {
-  double least_score = 0.01;   ///< detections need more
-  double most_overlap = 0.65;  ///< of two boxes of a class (IoU); see suppress_overlaps()
+  double least_score = 0.01;   ///< score threshold
+  double most_overlap = 0.65;  ///< IoU threshold of NMS; see suppress_overlaps()
 };
 
-/// The detections of an image: candidates with a high score, after NMS where the head needs it,
-/// highest scores first. Of more than 10,000 candidates the best 10,000 are looked at.
+/// The detections of an image, highest scores first: candidates above the score threshold, after
+/// NMS if the head needs it. At most the best 10,000 candidates are used.
 std::vector<Detection> select_detections(const Candidates& candidates, const DetectorHead& head,
                                          const SelectionOptions& options);
 

@@ -7,14 +7,14 @@
 
 namespace sparsebit::metrics {
 
-/// One tensor that a model gave.
+/// One output tensor of a model.
 struct NamedOutput {
   std::string name;
   at::Tensor tensor;
 };
 
-/// The part of each output that belongs to one sample of a batch; the batch axis stays, with size
-/// 1. Throws InvalidArgument when an output of a batch of several has no such axis.
+/// The part of each output that belongs to one sample of a batch; the batch axis is kept with
+/// size 1. Throws InvalidArgument when an output of a batch of several samples has no batch axis.
 std::vector<NamedOutput> outputs_of_sample(const std::vector<NamedOutput>& outputs, int64_t sample,
                                            int64_t batch);
 

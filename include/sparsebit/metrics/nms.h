@@ -7,8 +7,8 @@
 namespace sparsebit::metrics {
 
 /// Non-maximum suppression: of detections of one class that overlap by more than `most_overlap`
-/// (intersection over union) only the one with the highest score stays; of equal scores, the first.
-/// @returns them sorted by score, highest first.
+/// (IoU), only the one with the highest score is kept; of equal scores, the first.
+/// @returns the kept detections, highest scores first.
 std::vector<Detection> suppress_overlaps(std::vector<Detection> detections, double most_overlap);
 
 /// Sorts by score, highest first; equal scores keep their order.

@@ -7,20 +7,24 @@
 
 namespace sparsebit::metrics {
 
-/// How near an output is to that of a reference model.
+/// Similarity of an output to that of a reference model.
 struct Similarity {
   int64_t samples = 0;
-  double cosine = 0;              ///< mean over samples; 1 for the same direction
-  double snr_db = 0;              ///< 10 log10(signal / noise) over all samples; infinite if equal
-  double largest_difference = 0;  ///< of two numbers; infinite when one of them is none
-  std::optional<double> same_top1 = {};  ///< share of samples; only where outputs are class scores
-  int64_t other_shapes = 0;              ///< samples left out: the shapes differ, as after NMS
+  double cosine = 0;  ///< mean over samples; 1 for the same direction
+  double snr_db = 0;  ///< 10 log10(signal / noise) over all samples; infinite if equal
+  double largest_difference =
+      0;  ///< largest absolute difference; infinite if NaN or infinities differ
+  std::optional<double> same_top1 =
+      {};                    ///< share of samples with the same top-1 class; only for class scores
+  int64_t other_shapes = 0;  ///< samples skipped because the shapes differ, as after NMS
 };
 
-/// Gathers it batch by batch. Class scores have one axis longer than 1 besides the batch.
+/// Accumulates a Similarity batch by batch. Outputs are class scores if they have one axis longer
+/// than 1 besides the batch.
 class OutputSimilarity {
  public:
-  /// @param batch  how many samples the tensors hold; those without such a first axis count as one.
+  /// @param batch  number of samples; tensors whose first axis has another size count as one
+  /// sample.
   void add(const at::Tensor& reference, const at::Tensor& found, int64_t batch);
   Similarity result() const;
 

@@ -42,8 +42,7 @@ at::Tensor rows_of(const NamedOutput& output, const std::string& head) {
   const at::Tensor& tensor = output.tensor;
   const bool has_batch = tensor.dim() == 3 && tensor.size(0) == 1;
   SPARSEBIT_CHECK(has_batch || tensor.dim() == 2, InvalidArgument, "the output '", output.name,
-                  "' is ", tensor.sizes(), ", which is no matrix of boxes as '", head,
-                  "' needs it");
+                  "' is ", tensor.sizes(), "; the head '", head, "' needs a matrix of boxes");
   return has_batch ? tensor[0] : tensor;
 }
 
@@ -58,8 +57,8 @@ const NamedOutput* only_matrix(const DetectorOutputs& outputs) {
 }
 
 void wrong_form(const DetectorOutputs& outputs, const std::string& head) {
-  throw Error(ErrorKind::InvalidArgument, "the model gives " + describe(outputs.outputs) +
-                                              ", and '" + head +
+  throw Error(ErrorKind::InvalidArgument, "the model outputs " + describe(outputs.outputs) +
+                                              ", but the head '" + head +
                                               "' needs: " + detector_head(head).form);
 }
 

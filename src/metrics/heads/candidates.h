@@ -6,32 +6,34 @@
 #include <string>
 #include <vector>
 
-// Steps that heads share.
+// Helpers shared by the heads.
 
 namespace sparsebit::metrics {
 
-/// Left, top, right, bottom of rows that start with the middle, width and height.
+/// Converts boxes (center x, center y, width, height) to (left, top, right, bottom).
 at::Tensor corners_of_centered(const at::Tensor& boxes);
 
-/// Boxes given as shares of the input's sizes, in pixels.
+/// Converts normalized boxes to pixels of the input.
 at::Tensor in_pixels(const at::Tensor& shares, const DetectorOutputs& outputs);
 
-/// Each box with the class of its highest score. @param scores  [n, classes]
+/// One candidate per box, with the class of the highest score. @param scores  [n, classes]
 Candidates best_class(const at::Tensor& boxes, const at::Tensor& scores);
-/// Each box once for each class.
+/// One candidate per box and class.
 Candidates every_class(const at::Tensor& boxes, const at::Tensor& scores);
 
-/// The output whose name has one of these parts, whatever the case; null when there is none.
+/// The first output whose name contains one of these parts, ignoring case; null when there is none.
 const NamedOutput* output_with_name(const DetectorOutputs& outputs,
                                     std::initializer_list<const char*> parts);
 
-/// Without the batch axis. Throws InvalidArgument, naming the head, unless [1, a, b] or [a, b].
+/// Removes the batch axis. Throws InvalidArgument, naming the head, unless the shape is [1, a, b]
+/// or [a, b].
 at::Tensor rows_of(const NamedOutput& output, const std::string& head);
 
-/// The only output of three axes, if one is; others may be feature maps.
+/// The only output of three axes, or null; additional outputs of more axes (feature maps) are
+/// allowed.
 const NamedOutput* only_matrix(const DetectorOutputs& outputs);
 
-/// Throws InvalidArgument: the outputs do not have the form of the head.
+/// Throws InvalidArgument: the outputs do not have the format of the head.
 [[noreturn]] void wrong_form(const DetectorOutputs& outputs, const std::string& head);
 
 }  // namespace sparsebit::metrics

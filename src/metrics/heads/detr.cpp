@@ -20,7 +20,7 @@ DetrOutputs find_detr_outputs(const DetectorOutputs& outputs) {
   return {output_with_name(outputs, {"pred_boxes", "box"}), output_with_name(outputs, {"logits"})};
 }
 
-/// With a class for "no object", which is the last, most queries find none.
+/// Whether the last class is "no object": then it is the most probable class of most queries.
 bool has_no_object_class(const at::Tensor& logits) {
   const at::Tensor is_last = logits.argmax(-1).eq(logits.size(-1) - 1);
   return logits.size(-1) > 1 && is_last.to(at::kFloat).mean().item<double>() > 0.5;
@@ -56,7 +56,7 @@ DetectorHead detr_head() {
   return {.name = "detr",
           .form =
               "logits [batch, queries, classes + 1], the last for no object, and pred_boxes "
-              "[batch, queries, 4] (x and y of the middle, width, height as shares) (DETR, "
+              "[batch, queries, 4] (center x, center y, width, height, normalized) (DETR, "
               "YOLOS)",
           .recognizes = is_detr,
           .decode = decode_detr,

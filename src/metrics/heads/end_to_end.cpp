@@ -6,7 +6,7 @@
 namespace sparsebit::metrics {
 namespace {
 
-/// Whether a column is that of scores, and another that of class numbers.
+/// Whether two columns look like scores and class numbers.
 bool are_scores_and_classes(const at::Tensor& scores, const at::Tensor& classes) {
   const bool in_range = scores.ge(0).logical_and(scores.le(1)).all().item<bool>();
   return in_range && classes.eq(classes.round()).all().item<bool>();
@@ -69,7 +69,7 @@ DetectorHead end_to_end_head() {
 DetectorHead yolov7_end_to_end_head() {
   return {.name = "yolov7-end-to-end",
           .form =
-              "[boxes, 7]: image of the batch, left, top, right, bottom in pixels, class, "
+              "[boxes, 7]: image index, left, top, right, bottom in pixels, class, "
               "score, after NMS (YOLOv7 exported with NMS); batches of one image",
           .recognizes = is_yolov7_end_to_end,
           .decode = decode_yolov7_end_to_end,

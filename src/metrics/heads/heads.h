@@ -2,7 +2,7 @@
 
 #include "sparsebit/metrics/detector_head.h"
 
-// The heads that detector_heads() lists, each in the file of its family.
+// The heads listed by detector_heads(), defined in the file of their family.
 
 namespace sparsebit::metrics {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-// Heads that end in NMS and give boxes, scores and classes as outputs of their own.
+// Heads with NMS in the model, and separate outputs for boxes, scores and classes.
 
 namespace sparsebit::metrics {
 namespace {
@@ -14,17 +14,17 @@ struct ListedOutputs {
   const NamedOutput* boxes = nullptr;
   const NamedOutput* scores = nullptr;
   const NamedOutput* labels = nullptr;
-  const NamedOutput* count = nullptr;  ///< how many are filled; null: all
+  const NamedOutput* count = nullptr;  ///< number of valid boxes; null: all are valid
 
   bool are_complete() const { return boxes && scores && labels; }
 };
 
-/// A list of numbers, one for each box.
+/// Whether a tensor has one value per box.
 bool is_list(const at::Tensor& tensor, int64_t boxes) {
   return tensor.numel() == boxes && tensor.dim() >= 1 && tensor.size(-1) == boxes;
 }
 
-/// By shapes and types: exporters often number outputs instead of naming them.
+/// Finds the outputs by name, shape and type, because exporters often only number them.
 ListedOutputs find_lists(const DetectorOutputs& outputs) {
   ListedOutputs found;
   for (const NamedOutput& output : outputs.outputs) {
@@ -60,7 +60,7 @@ Candidates candidates_of(const DetectorOutputs& outputs, const std::string& head
           found.labels->tensor.flatten().narrow(0, 0, count).to(at::kLong)};
 }
 
-/// Boxes are shares of the input or pixels: no object is smaller than two pixels everywhere.
+/// Whether boxes are normalized to the input size: in pixels, coordinates would exceed 2.
 bool are_shares(const at::Tensor& boxes) {
   return boxes.numel() > 0 && boxes.abs().max().item<double>() <= 2;
 }
@@ -71,7 +71,7 @@ bool is_tensorflow(const DetectorOutputs& outputs) {
 
 Candidates decode_tensorflow(const DetectorOutputs& outputs) {
   Candidates candidates = candidates_of(outputs, "tensorflow");
-  const at::Tensor order = at::tensor({1, 0, 3, 2}, at::kLong);  // top comes before left
+  const at::Tensor order = at::tensor({1, 0, 3, 2}, at::kLong);  // y before x
   candidates.boxes = in_pixels(candidates.boxes.index_select(1, order), outputs);
   return candidates;
 }
@@ -98,7 +98,7 @@ Candidates decode_torchvision(const DetectorOutputs& outputs) {
 DetectorHead tensorflow_head() {
   return {.name = "tensorflow",
           .form =
-              "detection_boxes (top, left, bottom, right as shares), detection_scores, "
+              "detection_boxes (top, left, bottom, right, normalized), detection_scores, "
               "detection_classes, num_detections, after NMS (TensorFlow's object detection)",
           .recognizes = is_tensorflow,
           .decode = decode_tensorflow,
@@ -119,7 +119,7 @@ DetectorHead efficient_nms_head() {
 DetectorHead torchvision_head() {
   return {.name = "torchvision",
           .form =
-              "boxes [n, 4] (left, top, right, bottom in pixels, or as shares), scores [n], "
+              "boxes [n, 4] (left, top, right, bottom in pixels or normalized), scores [n], "
               "labels [n], after NMS (torchvision's detectors, SSD)",
           .recognizes = is_torchvision,
           .decode = decode_torchvision,

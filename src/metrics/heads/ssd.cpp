@@ -29,7 +29,7 @@ Candidates decode_ssd(const DetectorOutputs& outputs) {
   const at::Tensor scores = rows_of(*found.scores, "ssd");
   Candidates candidates = every_class(in_pixels(rows_of(*found.boxes, "ssd"), outputs),
                                       scores.narrow(1, 1, scores.size(1) - 1));
-  candidates.labels = candidates.labels + 1;  // the background is 0
+  candidates.labels = candidates.labels + 1;  // 0 is the background
   candidates.classes = scores.size(1);
   return candidates;
 }
@@ -39,7 +39,7 @@ Candidates decode_ssd(const DetectorOutputs& outputs) {
 DetectorHead ssd_head() {
   return {.name = "ssd",
           .form =
-              "boxes [batch, n, 4] (left, top, right, bottom as shares), scores [batch, n, 1 + "
+              "boxes [batch, n, 4] (left, top, right, bottom, normalized), scores [batch, n, 1 + "
               "classes], the background first (SSD before NMS)",
           .recognizes = is_ssd,
           .decode = decode_ssd,

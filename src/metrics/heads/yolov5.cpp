@@ -28,8 +28,8 @@ Candidates decode_yolov5(const DetectorOutputs& outputs) {
 DetectorHead yolov5_head() {
   return {.name = "yolov5",
           .form =
-              "[batch, boxes, 5 + classes]: x and y of the middle, width, height in pixels, "
-              "objectness, probabilities of classes (YOLOv3 to v7, YOLOX decoded)",
+              "[batch, boxes, 5 + classes]: center x, center y, width, height in pixels, "
+              "objectness, class probabilities (YOLOv3 to v7, YOLOX decoded)",
           .recognizes = is_yolov5,
           .decode = decode_yolov5};
 }

@@ -29,8 +29,8 @@ Candidates decode_yolov8(const DetectorOutputs& outputs) {
 DetectorHead yolov8_head() {
   return {.name = "yolov8",
           .form =
-              "[batch, 4 + classes, boxes]: x and y of the middle, width, height in pixels, "
-              "probabilities of classes (YOLOv8, YOLOv9, YOLO11)",
+              "[batch, 4 + classes, boxes]: center x, center y, width, height in pixels, "
+              "class probabilities (YOLOv8, YOLOv9, YOLO11)",
           .recognizes = is_yolov8,
           .decode = decode_yolov8};
 }

@@ -7,7 +7,7 @@
 namespace sparsebit::metrics {
 namespace {
 
-/// Middles are given in cells from the cell's corner; decoded ones are spread over the input.
+/// Undecoded centers are small offsets from the cell; decoded ones are spread over the input.
 bool is_decoded(const at::Tensor& rows, const DetectorOutputs& outputs) {
   return rows.select(1, 0).mean().item<double>() > static_cast<double>(outputs.width) / 4;
 }
@@ -50,8 +50,8 @@ Candidates decode_yolox(const DetectorOutputs& outputs) {
 DetectorHead yolox_head() {
   return {.name = "yolox",
           .form =
-              "[batch, cells, 5 + classes]: offset from the cell in cells, logarithm of width "
-              "and height in cells, objectness, probabilities of classes (YOLOX as exported)",
+              "[batch, cells, 5 + classes]: center offset from the cell in cells, log of width "
+              "and height in cells, objectness, class probabilities (YOLOX as exported)",
           .recognizes = is_yolox,
           .decode = decode_yolox};
 }
