@@ -6,7 +6,7 @@ namespace sparsebit::fx::memory_test {
 
 using test::normal;
 
-/// evaluate() compares what shares memory with what the table says.
+/// evaluate() checks shared memory against the operator table.
 void expect_memory_as_told(const std::vector<std::string>& calls, const test::Tensors& inputs) {
   for (const std::string& call : calls) {
     SCOPED_TRACE(call);
@@ -14,7 +14,7 @@ void expect_memory_as_told(const std::vector<std::string>& calls, const test::Te
   }
 }
 
-/// libtorch may give back what it was given.
+/// libtorch may return its input in these calls.
 TEST(Memory, OfCallsThatChangeNothing) {
   expect_memory_as_told({"torch.nn.functional.pad(%a, [0, 0])",
                          "torch.nn.functional.interpolate(%a, scale_factor=1)",
