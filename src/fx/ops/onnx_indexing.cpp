@@ -64,8 +64,8 @@ Tensor linear_indices(const Tensor& x, const Tensor& indices, int64_t batch_dims
 
 int64_t checked_depth(const Tensor& x, const Tensor& indices, int64_t batch_dims) {
   SPARSEBIT_CHECK(indices.dim() > 0 && batch_dims >= 0 && batch_dims < indices.dim(),
-                  InvalidArgument, "batch_dims must be less than the rank of indices, ",
-                  indices.dim(), ", got ", batch_dims);
+                  InvalidArgument, "batch_dims must be 0 to ", indices.dim() - 1,
+                  " for indices of rank ", indices.dim(), ", got ", batch_dims);
   const int64_t depth = indices.size(-1);
   SPARSEBIT_CHECK(batch_dims + depth <= x.dim(), InvalidArgument, "indices address ", depth,
                   " axes, but data has only ", x.dim() - batch_dims, " after the batch axes");

@@ -103,7 +103,7 @@ Value trilu(const Args& a) {
 void check_image(const Tensor& x, int64_t block) {
   SPARSEBIT_CHECK(x.dim() == 4, InvalidArgument, "expected 4 axes, got ", x.dim());
   SPARSEBIT_CHECK(block > 0 && block < (int64_t{1} << 31), InvalidArgument,
-                  "blocksize must be positive, got ", block);
+                  "blocksize must be positive and less than 2^31, got ", block);
 }
 
 /// The position in a block is the outer part of the channel axis for DCR, the inner part for CRD.
