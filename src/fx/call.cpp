@@ -23,16 +23,16 @@ const Value* find(const Kwargs& kwargs, std::string_view name) {
   return it == kwargs.end() ? nullptr : &it->second;
 }
 
-/// Operators of a file that nobody here understands stand in the graph with notes about them.
+/// Unsupported operators of a file stay in the graph with the arguments `_opset` and `_reason`.
 void check_executable(const Spelling* found, const std::string& spelling, const Kwargs& kwargs) {
   const Value* reason = find(kwargs, "_reason");
   const std::string why = reason ? " (" + reason->string() + ")" : "";
-  const bool carried = find(kwargs, "_opset") != nullptr;  // then its file spells it right
-  SPARSEBIT_CHECK(found, Unsupported, "the operator '", spelling,
-                  "' is not known, so it cannot be executed", why,
+  const bool carried = find(kwargs, "_opset") != nullptr;  // imported: no suggestions
+  SPARSEBIT_CHECK(found, Unsupported, "unknown operator '", spelling, "': it cannot be executed",
+                  why,
                   why.empty() && !carried ? did_you_mean(spelling, operators().spellings()) : "");
   SPARSEBIT_CHECK(!carried, Unsupported, "the operator '", spelling,
-                  "' is carried unchanged from its file, so it cannot be executed", why);
+                  "' was imported unchanged from its file, so it cannot be executed", why);
 }
 
 Value call(Opcode op, std::string_view target, const std::string& spelling, std::vector<Value> args,
@@ -41,7 +41,7 @@ Value call(Opcode op, std::string_view target, const std::string& spelling, std:
   const Spelling* found = misspelt ? nullptr : operators().find(spelling);
   if (found && !found->form) found = nullptr;
   if (Tracer* tracer = Tracer::current(); tracer && has_node(args, kwargs)) {
-    if (found) bind_call(*found, args, kwargs);  // a call that cannot work is an error now
+    if (found) bind_call(*found, args, kwargs);  // invalid arguments fail while tracing
     return tracer->record(op, std::string(target), std::move(args), std::move(kwargs));
   }
   if (const GraphOperator* with_graphs = graph_operators().find(spelling);

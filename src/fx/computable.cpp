@@ -10,7 +10,7 @@ namespace sparsebit::fx {
 bool has_kernel(const Node& node, const Module& root) {
   switch (node.op()) {
     case Opcode::CallFunction:
-      // An operator whose form was not understood is carried, whatever its name.
+      // Imported unchanged because its form is unsupported, even if its name is known.
       if (node.kwarg("_opset")) {
         const GraphOperator* found = graph_operators().find(node.target());
         return found && found->can_run(node.kwargs());

@@ -10,8 +10,8 @@
 namespace sparsebit::fx {
 namespace {
 
-/// Finds the nodes that are needed. Writing in place is needed when any node is that may share the
-/// written memory. Each node is looked at a constant number of times.
+/// Finds the nodes that the output depends on. An in-place write is needed when any needed node may
+/// share the written memory. Takes linear time.
 class Liveness {
  public:
   explicit Liveness(const GraphModule& module) : module_(module), memory_(module) {}
@@ -54,18 +54,18 @@ class Liveness {
   std::vector<const Node*> todo_;
 };
 
-/// What of a module tree a graph refers to. A module may stand at several paths; it is the module
-/// that is used, not the path.
+/// The modules and tensors of a module tree that a graph refers to. A used module is kept at all of
+/// its paths.
 class UsedState {
  public:
   explicit UsedState(GraphModule& module) : root_(module) {
     for (const Node& node : module.graph().nodes()) {
       if (node.op() == Opcode::CallModule) {
-        use_way_to(node.target());
+        use_ancestors(node.target());
         use_whole(root_.find(node.target()));
       } else if (node.op() == Opcode::GetAttr) {
         const auto [owner, name] = split_path(node.target());
-        use_way_to(owner);
+        use_ancestors(owner);
         if (Module* module_of_tensor = root_.find(owner)) tensors_[module_of_tensor].insert(name);
         use_whole(root_.find(node.target()));
       }
@@ -89,15 +89,15 @@ class UsedState {
     for (const auto& [path, part] : module->named_modules()) whole_.insert(part);
   }
 
-  void use_way_to(std::string path) {
+  void use_ancestors(std::string path) {
     for (; !path.empty(); path = split_path(path).first) {
       if (Module* module = root_.find(path)) passed_.insert(module);
     }
   }
 
   Module& root_;
-  std::unordered_set<const Module*> whole_;   // called, or part of what is
-  std::unordered_set<const Module*> passed_;  // something inside is used
+  std::unordered_set<const Module*> whole_;   // called modules and all modules inside of them
+  std::unordered_set<const Module*> passed_;  // modules with a used module or tensor inside
   std::unordered_map<const Module*, std::unordered_set<std::string>> tensors_;
 };
 

@@ -18,7 +18,7 @@ std::string names_of(const std::list<Node*>& nodes) {
   return text;
 }
 
-/// What a node of a graph that is being copied has become.
+/// The copy of a node, while its graph is being copied.
 template <class Copy>
 const Copy& look_up(const std::unordered_map<const Node*, Copy>& copies, const Node& node) {
   const auto it = copies.find(&node);

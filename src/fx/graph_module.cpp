@@ -45,8 +45,8 @@ std::unordered_set<std::string> called_modules(const Graph& graph) {
   return targets;
 }
 
-/// The outermost module on the way to `path` that is called: when both `a` and `a.b` are, `a` is
-/// what has to be taken, whichever is called first.
+/// The outermost called module that contains `path`: when both `a` and `a.b` are called, `a` has to
+/// be taken, whichever is called first.
 std::string outermost_called(const std::string& path,
                              const std::unordered_set<std::string>& called) {
   for (size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
@@ -78,8 +78,8 @@ GraphModule::GraphModule(const Module& root, std::unique_ptr<Graph> graph, std::
       share_tensor(root, *this, node.target());
     }
   }
-  // Shared modules keep their own mode (a frozen batch norm stays in eval); the containers made
-  // here take over that of the containers they stand for.
+  // Shared modules keep their own mode (a frozen batch norm stays in eval); containers created here
+  // take the mode of the originals.
   for (const auto& [path, module] : named_modules()) {
     const Module* source = root.find(path);
     if (source && source != module) module->set_training(source->is_training());

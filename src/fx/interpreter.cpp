@@ -19,7 +19,7 @@ std::string describe_call(const Node& node, const NodeCall& call) {
   std::string values;
   for (const Value& value : call.args) values += (values.empty() ? "" : ", ") + describe(value);
   for (const auto& [name, value] : call.kwargs) {
-    // Graphs that a carried operator has as attributes are pages of text.
+    // Subgraphs of operators such as onnx.Loop would be pages of text.
     const std::string text = value.is<Dict>() ? "..." : describe(value);
     values += (values.empty() ? "" : ", ") + name + "=" + text;
   }
@@ -45,7 +45,7 @@ void Interpreter::plan() {
     const size_t step = steps_.size();
     steps_.push_back({&node, {}});
     step_of_.emplace(&node, step);
-    last_use[&node] = step;  // a value nobody uses dies where it is made
+    last_use[&node] = step;  // an unused value is freed at once
     for (const Node* input : node.inputs()) {
       SPARSEBIT_CHECK(step_of_.contains(input), InvalidModel, "node '", node.name(), "' uses '",
                       input->name(), "', which comes later in the graph");
@@ -95,7 +95,7 @@ Value Interpreter::run_steps(std::vector<Value> inputs, const Taps& taps) {
       if (hook.before) hook.before(node, call);
     }
     values[i] = run_node(node, call);
-    call = {};  // values that die here must not be held by their last user's arguments
+    call = {};  // the arguments must not keep the values alive that are freed next
     for (const NodeHook& hook : hooks_) {
       if (hook.after) hook.after(node, values[i]);
     }
@@ -163,7 +163,7 @@ Value Interpreter::read_attribute(const Node& node) {
 
 namespace {
 
-/// Looking at shapes must not move batch-norm statistics or draw random numbers.
+/// Recording shapes must not update batch-norm statistics or draw random numbers.
 template <class Run>
 void run_in_eval_mode(Module& module, const Run& run) {
   std::vector<std::pair<Module*, bool>> modes;
@@ -199,7 +199,7 @@ Value record_shapes(GraphModule& module, std::vector<Value> inputs) {
   run_in_eval_mode(module, [&] { result = interpreter.run(std::move(inputs)); });
   const auto uncomputable = uncomputable_nodes(module);
   for (Node& node : module.graph().nodes()) {
-    if (uncomputable.contains(&node)) continue;  // what its file says of it stays
+    if (uncomputable.contains(&node)) continue;  // keeps the shape that its file states
     const auto it = seen.find(&node);
     node.set_tensor_info(it == seen.end() ? std::nullopt : std::optional(it->second));
   }

@@ -41,7 +41,7 @@ class Linter {
 
   void check(const Node& node) {
     if (!names_.insert(node.name()).second) fail(node, "the name is used twice");
-    if (output_) fail(node, "stands after the output node '" + output_->name() + "'");
+    if (output_) fail(node, "comes after the output node '" + output_->name() + "'");
     if (&node.graph() != &graph_) fail(node, "belongs to another graph");
     check_arguments(node);
     for (const Node* input : node.inputs()) check_input(node, *input);
@@ -51,10 +51,11 @@ class Linter {
     uses_ += node.users().size();
   }
 
-  /// Each input link stands in its producer's users, so equal sums mean that no user is stray.
+  /// Each input is listed among its producer's users, so equal totals mean that there are no other
+  /// users.
   void finish() const {
-    SPARSEBIT_CHECK(links_ == uses_, InvalidModel, "the graph has ", links_, " inputs but ", uses_,
-                    " uses: a node outside of it uses one of its nodes");
+    SPARSEBIT_CHECK(links_ == uses_, InvalidModel, "inconsistent links (inputs: ", links_,
+                    ", users: ", uses_, "): a node outside of the graph uses one of its nodes");
   }
 
  private:

@@ -16,7 +16,7 @@ const TensorInfo* info_of(const Value& value) {
   return value.is_node() && value.node().tensor_info() ? &*value.node().tensor_info() : nullptr;
 }
 
-/// Of all matrices in an argument; biases are none.
+/// Number of elements of all matrices in an argument; biases, which have one axis, do not count.
 int64_t matrix_elements(const Value& weights) {
   if (weights.is_sequence()) {
     const auto& items = weights.items();

@@ -7,8 +7,8 @@
 namespace sparsebit::fx {
 namespace {
 
-/// Whether a call may give memory of any of its inputs.
-bool may_give_inputs(const Node& node, const GraphModule& module) {
+/// Whether a call's result may share memory with any of its inputs.
+bool may_alias_inputs(const Node& node, const GraphModule& module) {
   const bool is_call = node.op() == Opcode::CallFunction || node.op() == Opcode::CallMethod ||
                        node.op() == Opcode::CallModule;
   if (!is_call) return false;
@@ -20,7 +20,7 @@ const at::Tensor* state_read_by(const Node& node, const GraphModule& module) {
   return node.op() == Opcode::GetAttr ? module.find_tensor(node.target()) : nullptr;
 }
 
-/// Sets of numbers that can be joined.
+/// Union-find over the numbers 0 to count - 1.
 class DisjointSets {
  public:
   explicit DisjointSets(size_t count) : parent_(count) {
@@ -43,14 +43,14 @@ MemoryGroups::MemoryGroups(const GraphModule& module) {
   DisjointSets sets(groups_.size());
   for (const Node& node : module.graph().nodes()) {
     if (node.inputs().empty()) continue;
-    if (mutates_input(node, module)) {  // the first
+    if (mutates_input(node, module)) {  // the first input
       is_writer_.insert(&node);
       sets.join(groups_.at(node.inputs().front()), groups_.at(&node));
     }
-    if (!may_give_inputs(node, module)) continue;
+    if (!may_alias_inputs(node, module)) continue;
     for (const Node* input : node.inputs()) sets.join(groups_.at(input), groups_.at(&node));
   }
-  std::unordered_map<const at::TensorImpl*, const Node*> readers;  // the first of each tensor
+  std::unordered_map<const at::TensorImpl*, const Node*> readers;  // first reader of each tensor
   for (const Node& node : module.graph().nodes()) {
     const at::Tensor* tensor = state_read_by(node, module);
     if (!tensor) continue;

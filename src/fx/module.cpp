@@ -46,7 +46,7 @@ Module::Module(std::string type, Schema forward)
       spelling_(operators().find(type_)),
       forward_schema_(std::move(forward)) {}
 
-/// Types that became operators after this module was made are found as well.
+/// Also finds types that were registered after this module was constructed.
 const Spelling* Module::spelling_of_type() const {
   return spelling_ ? spelling_ : operators().find(type_);
 }
@@ -69,13 +69,12 @@ Args Module::bind(std::span<const Value> args, const Kwargs& kwargs) const {
 
 Value Module::forward(const Args& in) {
   const Spelling* spelling = spelling_of_type();
-  SPARSEBIT_CHECK(spelling && spelling->module, Unsupported, "the module type '", type_,
-                  "' is not known, so it cannot be executed",
-                  did_you_mean(type_, operators().spellings()));
+  SPARSEBIT_CHECK(spelling && spelling->module, Unsupported, "unknown module type '", type_,
+                  "': it cannot be executed", did_you_mean(type_, operators().spellings()));
   return run_kernel(*spelling->op, bind_module(*this, *spelling, in));
 }
 
-/// A name means one thing in a module: it cannot be a child and a parameter at once.
+/// Names are unique in a module: a child and a parameter cannot have the same one.
 void Module::check_name(const std::string& name, const std::string& kind) const {
   SPARSEBIT_CHECK(!name.empty() && name.find('.') == std::string::npos, InvalidArgument, type_,
                   ": a name inside a module cannot be empty or contain '.', got '", name, "'");
@@ -238,7 +237,7 @@ std::string Module::describe() const {
 
 namespace {
 
-/// @param state  null: new tensors, as the type makes them.
+/// @param state  null: new tensors with the type's default initialization.
 ModulePtr construct(const ModuleForm& form, std::span<const Value> args, const Kwargs& kwargs,
                     const ModuleState* state, Grad grad) {
   auto module = std::make_shared<Module>(form.type, form.forward);

@@ -106,7 +106,7 @@ void Module::load_state_dict(const NamedTensors& state) {
   append_names(problems, "missing", missing);
   append_names(problems, "unexpected", unexpected);
   append_names(problems, "wrong shape", misshapen);
-  SPARSEBIT_CHECK(problems.empty(), InvalidModel, "the state does not fit ", type_, problems);
+  SPARSEBIT_CHECK(problems.empty(), InvalidModel, "the state dict does not fit ", type_, problems);
   const at::NoGradGuard no_grad;
   for (const auto& item : mine) at::Tensor(item.value()).copy_(*state.find(item.key()));
 }

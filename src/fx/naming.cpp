@@ -98,8 +98,8 @@ std::string name_from_function(std::string_view target) {
 
 std::string name_from_path(std::string_view target) { return snake_case(target); }
 
-/// The first number from `number` on that is not taken. Shortens the way for the next search, so
-/// that many requests of one name cost a constant time each.
+/// The first number from `number` on that is not taken. Compresses the path for the next search, so
+/// that repeated requests of one name take constant time each.
 int64_t Namespace::free_number(NextNumber& next, int64_t number) {
   int64_t free = number;
   for (auto it = next.find(free); it != next.end(); it = next.find(free)) free = it->second;

@@ -33,7 +33,7 @@ class Parser {
   }
 
  private:
-  /// Errors about a value's content know no position; they get the line.
+  /// Errors about a value's content have no position; this adds the line.
   void parse_located_line(std::string_view line, const std::string& where) {
     try {
       parse_line(line, where);

@@ -21,7 +21,7 @@ std::string kwargs_text(const Kwargs& kwargs) {
 
 std::string args_text(const Node& node) { return to_string(Value(Tuple(node.args()))); }
 
-/// What a node is, for people: the module's type, the operator's name, or its role.
+/// The column `kind` of a node: its module's type, its operator's name, or its role.
 std::string kind_of(const Node& node, const GraphModule& module) {
   switch (node.op()) {
     case Opcode::Placeholder:
@@ -107,7 +107,7 @@ std::string escape_label(const std::string& text) {
   return escaped;
 }
 
-/// At most `bytes` of it, and whole characters of UTF-8.
+/// The first `bytes` bytes at most, cut between UTF-8 characters.
 std::string shortened(std::string text, size_t bytes) {
   constexpr std::string_view kMore = "...";
   if (text.size() <= bytes) return text;
@@ -117,7 +117,7 @@ std::string shortened(std::string text, size_t bytes) {
   return text;
 }
 
-/// Mermaid's own words cannot be node ids.
+/// Mermaid's keywords cannot be node ids.
 std::string mermaid_id(const Node& node) {
   static const std::array<std::string_view, 10> words = {
       "end",   "graph",    "subgraph", "style",     "linkStyle",

@@ -118,7 +118,7 @@ Value Tracer::call_module(Module& module, std::span<const Value> args, const Kwa
       " is called that is not a submodule of the traced model; add it with add_module()");
   const std::string& path = found->second;
   if (is_leaf_module(module, path) || module.is_operator()) {
-    module.bind(args, kwargs);  // a call that cannot work is an error now, not when the graph runs
+    module.bind(args, kwargs);  // invalid arguments fail now, not when the graph runs
     return record(Opcode::CallModule, path, {args.begin(), args.end()}, kwargs);
   }
   return run_forward(module, path, module.bind(args, kwargs));
@@ -135,21 +135,21 @@ Value Tracer::run_forward(Module& module, const std::string& path, const Args& i
     throw;
   } catch (const std::bad_alloc&) {
     throw;
-  } catch (const std::exception& e) {  // of libtorch, or a wrong access in a model
+  } catch (const std::exception& e) {  // from libtorch, or a bad access in a model
     Error error(ErrorKind::InvalidArgument, message_of(e));
     locate(error, path, module.type());
     throw error;
   }
 }
 
-/// Says in which module it happened, once: the innermost one knows best.
+/// Adds the location to an error once: the innermost module is the most precise.
 void Tracer::locate(Error& error, const std::string& path, const std::string& type) {
   if (std::exchange(error_located_, true)) return;
   error.add_context("while tracing " + location(path, type));
   if (error.kind() != ErrorKind::DataDependent) return;
   error.add_context(path.empty()
                         ? "decide it outside of forward, or fix the input with concrete_args"
-                        : "to keep that module as one opaque step, add '" + path +
+                        : "to keep that module as one opaque node, add '" + path +
                               "' to SKIP_TRACE_MODULES (--skip '" + path + "')");
 }
 
@@ -170,7 +170,7 @@ Value Tracer::tensor_node(const at::Tensor& tensor) {
       path = known->second;
     } else {
       path = constant_name();
-      constants_.insert(path, tensor);  // held, so that its address stays taken while it is a key
+      constants_.insert(path, tensor);  // keeps the tensor alive, because its address is a map key
     }
     node = &graph_->get_attr(path);
     node->set_module_path(scope_);
@@ -178,7 +178,7 @@ Value Tracer::tensor_node(const at::Tensor& tensor) {
   return node;
 }
 
-/// A re-traced graph has constants of its own, whose names are taken.
+/// A model that is itself a traced graph may already have constants with such names.
 std::string Tracer::constant_name() {
   std::string name;
   do {
@@ -187,7 +187,7 @@ std::string Tracer::constant_name() {
   return name;
 }
 
-/// Tensors become get_attr nodes wherever they stand in an argument.
+/// Replaces tensors by get_attr nodes, also inside nested arguments.
 Value Tracer::to_argument(const Value& value) {
   if (value.is_tensor()) return tensor_node(value.get<at::Tensor>());
   if (value.is_node()) {

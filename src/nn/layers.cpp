@@ -111,7 +111,7 @@ ModulePtr GRU(int64_t input_size, int64_t hidden_size, Kwargs options) {
 namespace {
 
 /// The arguments a module was constructed with: its attributes, and for a flag such as `bias`
-/// whether that parameter is there.
+/// whether the parameter exists.
 std::vector<Value> constructor_values(const Module& module, const fx::Schema& constructor) {
   std::vector<Value> values;
   for (const fx::Parameter& p : constructor.parameters()) {

@@ -77,7 +77,7 @@ class SelfAttention : public nn::Cloneable<SelfAttention> {
   int64_t heads_, head_dim_;
 };
 
-/// Dense, dropout, residual, norm: how each half of a BERT layer ends.
+/// Dense, dropout, residual, norm: the end of each half of a BERT layer.
 class Output : public nn::Cloneable<Output> {
  public:
   Output(const char* type, int64_t in, int64_t out) : Cloneable(type, "hidden, residual") {

@@ -27,7 +27,7 @@ ModulePtr conv(int64_t in, int64_t out, int64_t kernel, int64_t stride = 1) {
   return std::make_shared<ConvBlock>(in, out, kernel, stride);
 }
 
-/// Half of the channels take a detour through a residual pair of convolutions.
+/// Half of the channels pass through a residual pair of convolutions.
 class CspBlock : public nn::Cloneable<CspBlock> {
  public:
   CspBlock(int64_t in, int64_t out) : Cloneable("C3", "x") {

@@ -118,14 +118,14 @@ TEST(DeadCode, AGraphWithoutOutputIsAnError) {
               ThrowsMessage<Error>("the graph has no output node, so everything in it is dead"));
 }
 
-/// C++ code, of which nobody knows what it reads.
+/// A module with C++ code, which may read any of its submodules.
 class Opaque : public Module {
  public:
   Opaque() : Module("Opaque", "input") {}
   Value forward(const Args& in) override { return call("lin", in["input"]); }
 };
 
-// `head` is the layer inside of what is called, and the graph reads one of its tensors.
+// `head` is a layer inside of a called module, and the graph reads one of its tensors.
 TEST(UnusedState, PartsOfCalledModulesStayWhole) {
   const std::vector<Value> sizes = {2, 2};
   const ModulePtr linear = make_module("torch.nn.Linear", sizes);

@@ -202,7 +202,7 @@ TEST(Graph, SortPutsProducersFirst) {
   Node& b = graph.call_function("b", {x});
   Node& c = graph.call_function("c", {x});
   graph.output(c);
-  b.set_args({c});  // b now stands before what it uses
+  b.set_args({c});  // b now comes before its input
   EXPECT_THROW(lint(graph), Error);
   graph.sort_topologically();
   EXPECT_THAT(names(graph), ElementsAre("x", "c", "b", "output"));

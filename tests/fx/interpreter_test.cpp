@@ -98,7 +98,7 @@ TEST(Interpreter, PeakMemoryIsTheLiveSet) {
     const Value result = interpreter.run(std::move(inputs));
     EXPECT_EQ(result.tensor()[0].item<float>(), 1.f);
   }
-  // One input and one output of the node that runs; item() above adds a few bytes.
+  // Input and output of the node that runs; item() above adds a few bytes.
   EXPECT_GE(allocator.peak(), 2 * kBytes);
   EXPECT_LT(allocator.peak(), 2 * kBytes + 1000);
 }
@@ -166,10 +166,9 @@ TEST(Interpreter, ErrorsNameNodeTargetAndShapes) {
 
 TEST(Interpreter, UnknownOperatorsAreErrorsOnlyWhenTheyRun) {
   GraphModule module = model("%x = input()\n%y = com.acme.magic(%x)\nreturn %y");
-  EXPECT_THAT(
-      [&] { Interpreter(module).run({1}); },
-      ThrowsMessage<Error>("the operator 'com.acme.magic' is not known, so it cannot be executed\n"
-                           "  at node 'y': call_function[target=com.acme.magic](int 1)"));
+  EXPECT_THAT([&] { Interpreter(module).run({1}); },
+              ThrowsMessage<Error>("unknown operator 'com.acme.magic': it cannot be executed\n"
+                                   "  at node 'y': call_function[target=com.acme.magic](int 1)"));
 }
 
 TEST(Interpreter, NumberOfInputsIsChecked) {

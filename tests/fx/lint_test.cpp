@@ -36,8 +36,8 @@ TEST(Lint, NodesOfOtherGraphsAreFound) {
               ThrowsMessage<Error>("node 'f': uses 'z', which belongs to another graph"));
   EXPECT_THAT(
       [&] { lint(two); },
-      ThrowsMessage<Error>("the graph has 0 inputs but 1 uses: a node outside of it uses one "
-                           "of its nodes"));
+      ThrowsMessage<Error>("inconsistent links (inputs: 0, users: 1): a node outside of the graph "
+                           "uses one of its nodes"));
   one.erase(user);
   lint(two);
 }
@@ -69,7 +69,7 @@ TEST(Lint, ShapesOfEachOpcodeAreChecked) {
               g.output(1);
               g.placeholder("late");
             }),
-            "node 'late': stands after the output node 'output'");
+            "node 'late': comes after the output node 'output'");
 }
 
 TEST(Lint, TargetsMustExistInTheModuleTree) {

@@ -38,7 +38,7 @@ TEST(Macs, EveryResultOfALayerSumsTheInputsItSees) {
             2 * 5 * 3 * 7);
 }
 
-/// Every input goes to all that one weight has of it, however far apart they are.
+/// Every input element is multiplied with all weights of its channel, whatever the stride.
 TEST(Macs, OfTransposedConvolutionsEveryInputIsSpread) {
   EXPECT_EQ(
       macs_of("torch.conv_transpose2d(%x, %w, stride=2)", at::ones({1, 3, 4, 4}), {3, 5, 2, 2}),
@@ -57,7 +57,7 @@ TEST(Macs, ProductsSumOverTheLastAxisOfTheFirstOperand) {
   EXPECT_EQ(macs_of("torch.mv(%x, %w)", at::ones({3, 7}), {7}), 3 * 7);
 }
 
-/// Each step is multiplied with all matrices, those of each layer and direction.
+/// Each time step is multiplied with the matrices of every layer and direction.
 TEST(Macs, OfRecurrentLayers) {
   GraphModule module(parse_graph("%x = input()\n%y = self.lstm(%x)\nreturn %y"), "Case");
   module.set_module("lstm", nn::LSTM(5, 7, {{"num_layers", 2}, {"bidirectional", true}}));
@@ -70,7 +70,7 @@ TEST(Macs, OfRecurrentLayers) {
 TEST(Macs, OthersHaveNone) {
   EXPECT_EQ(macs_of("torch.mul(%x, %w)", at::ones({2, 3}), {2, 3}), 0);
   EXPECT_EQ(macs_of("torch.relu(%x)", at::ones({2, 3}), {1}), 0);
-  // Rows are copied.
+  // An embedding copies rows.
   EXPECT_EQ(macs_of("torch.nn.functional.embedding(%x, %w)", at::zeros({2, 3}, at::kLong), {9, 4}),
             0);
 }

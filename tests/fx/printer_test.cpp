@@ -95,7 +95,7 @@ TEST(Printer, JsonHasEveryFactOfANode) {
     "args": ["%fc", "%scale"], "kwargs": {}, "inputs": ["fc", "scale"], "users": ["odd"]})"));
 }
 
-// The two graphs of the QTracer document, as they stand there.
+// The two graphs in the QTracer documentation of the Python Sparsebit, verbatim.
 TEST(Printer, PrintsTheExampleGraphs) {
   const char* expanded = R"(graph:
     %x : [#users=1] = placeholder[target=input]

@@ -35,7 +35,7 @@ class Backbone : public nn::Cloneable<Backbone> {
   }
 };
 
-/// The model of the QTracer document.
+/// The model in the QTracer documentation of the Python Sparsebit.
 class Model : public nn::Cloneable<Model> {
  public:
   Model() : Cloneable("Model", "input") {
@@ -71,7 +71,7 @@ TEST(QTracer, ExpandsEverythingButLeaves) {
   lint(traced->graph(), *traced);
 }
 
-// With the short names that the document uses, its graphs come out letter for letter.
+// With the short names that the documentation uses, its graphs are reproduced exactly.
 TEST(QTracer, GraphsOfTheDocumentComeOut) {
   Model model;
   const auto expanded = QTracer({}).trace(model);
@@ -141,8 +141,8 @@ class Everything : public nn::Module {
     const Value batch = nn::shape(x);
     const Value scaled = x * parameter("gain");
     Value y = scaled + buffer("offset") * parameter("gain");
-    y = y + at::full({3}, 0.5f);  // a constant that meets a traced value
-    y = y + nn::call_function("torch.zeros", {3}) + at::ones({1});  // computed at once
+    y = y + at::full({3}, 0.5f);  // a constant combined with a traced value
+    y = y + nn::call_function("torch.zeros", {3}) + at::ones({1});  // computed while tracing
     y = nn::view(y, {nn::getitem(batch, 0), nn::size(x, -1)});
     if (!in.is_none("mask")) y = y * in["mask"];
     return nn::Tuple{y / in["scale"], nn::List{x, 1}, Value()};
@@ -227,9 +227,10 @@ TEST(Tracer, DataDependentControlFlowNamesTheModule) {
   Holder model;
   EXPECT_THAT([&] { Tracer().trace(model); },
               ThrowsMessage<Error>(
-                  "the model asks for a bool while it is traced, when values are not known yet\n"
+                  "the model needs a bool that depends on a traced value; values are not known "
+                  "while tracing\n"
                   "  while tracing module 'block.0' (Branching)\n"
-                  "  to keep that module as one opaque step, add 'block.0' to SKIP_TRACE_MODULES "
+                  "  to keep that module as one opaque node, add 'block.0' to SKIP_TRACE_MODULES "
                   "(--skip 'block.0')"));
   EXPECT_EQ(Tracer::current(), nullptr);  // the failed trace is over
   EXPECT_EQ(model(at::ones({1})).tensor().item<float>(), 1.f);
@@ -254,9 +255,9 @@ class Failing : public nn::Module {
 
 TEST(Tracer, ComparingTracedValuesIsAnError) {
   Comparing model;
-  EXPECT_THAT(
-      [&] { Tracer().trace(model); },
-      ThrowsMessage<Error>(HasSubstr("the model asks for a comparison while it is traced")));
+  EXPECT_THAT([&] { Tracer().trace(model); },
+              ThrowsMessage<Error>(
+                  HasSubstr("the model needs a comparison that depends on a traced value")));
 }
 
 TEST(Tracer, ErrorsOfLibtorchNameTheModule) {

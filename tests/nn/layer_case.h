@@ -14,7 +14,7 @@ namespace sparsebit::nn::test {
 
 using Tensors = std::vector<at::Tensor>;
 
-/// A layer of ours next to libtorch's module of the same kind.
+/// A layer of Sparsebit and libtorch's module of the same type.
 struct LayerCase {
   ModulePtr ours;
   std::shared_ptr<torch::nn::Module> theirs;  ///< null when there is only a function
@@ -23,8 +23,9 @@ struct LayerCase {
   double tolerance = 0.0;  ///< 0 = bit for bit
 };
 
-/// Gives our layer the state of libtorch's (names and shapes must fit), then compares results,
-/// gradients of inputs and parameters, and buffers after the call, in train and in eval mode.
+/// Copies the state of libtorch's module to ours (names and shapes must fit), then compares
+/// results, gradients of inputs and parameters, and buffers after the call, in train and in eval
+/// mode.
 void expect_equal_to_libtorch(const std::vector<LayerCase>& cases);
 
 inline void flatten_into(const at::Tensor& tensor, Tensors& out) { out.push_back(tensor); }

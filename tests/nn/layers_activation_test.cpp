@@ -88,7 +88,7 @@ TEST(Layers, DropoutsWithoutLibtorchModule) {
     EXPECT_TRUE(at::equal(ours(depth, true), x * noise));
     EXPECT_TRUE(at::equal(ours(depth, false), x));
   }
-  // Tell the coverage check that these were looked at, in the mode where they are the identity.
+  // Counts these for the coverage check, with a probability of 0: they are the identity.
   const auto identity = [](const Tensors& t) { return Tensors{t[0] * 1}; };
   for (const ModulePtr& layer :
        {layer("torch.nn.Dropout1d", {0.0}), layer("torchvision.ops.StochasticDepth", {0.0, "row"}),

@@ -3,7 +3,7 @@
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
-#include <torch/nn/functional/instancenorm.h>  // modules/instancenorm.h forgets it
+#include <torch/nn/functional/instancenorm.h>  // missing in modules/instancenorm.h
 #include <torch/nn/modules/activation.h>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/conv.h>
@@ -133,7 +133,7 @@ TEST(Layers, RecurrentLayersEqualLibtorch) {
   });
 }
 
-// libtorch's C++ module multiplies by 1 / sqrt(d) where Python's, and ours, divides by sqrt(d).
+// libtorch's C++ module multiplies by 1 / sqrt(d); the Python module and ours divide by sqrt(d).
 TEST(Layers, AttentionEqualsLibtorch) {
   constexpr double kTolerance = 1e-5;
   const at::Tensor q = at::randn({5, 2, 8}), k = at::randn({7, 2, 8}), v = at::randn({7, 2, 8});

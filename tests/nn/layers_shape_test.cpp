@@ -19,7 +19,7 @@ at::Tensor line() { return at::randn({2, 4, 11}); }
 at::Tensor image() { return at::randn({2, 4, 9, 8}); }
 at::Tensor volume() { return at::randn({1, 2, 6, 7, 6}); }
 
-/// max_unpool of what max_pool found.
+/// max_unpool of the result and indices of max_pool.
 template <class Pool, class Unpool>
 LayerCase unpool(ModulePtr ours, Pool pool, Unpool theirs, const at::Tensor& x) {
   const auto [values, indices] = pool->forward_with_indices(x);

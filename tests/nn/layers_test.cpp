@@ -37,7 +37,7 @@ TEST(Layers, ResetRestoresBuffersAndKeepsTensors) {
   EXPECT_TRUE(bn->find_tensor("weight")->is_same(weight));
 }
 
-// No attribute of a module is lost: what the constructor takes can be read back.
+// Every constructor argument can be read back as an attribute.
 TEST(Layers, AttributesKeepEveryConstructorArgument) {
   const ModulePtr conv =
       Conv2d(3, 4, List{3, 3}, {{"padding", "same"}, {"padding_mode", "reflect"}});

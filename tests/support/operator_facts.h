@@ -6,8 +6,8 @@
 
 namespace sparsebit::fx::test {
 
-/// What the table says of an operator (who may share memory, how many axes and elements a
-/// result has, and of what type) and is not true of this call; empty when all is true.
+/// The fact of the operator table (shared memory, rank, number of elements, element type) that this
+/// call violates; empty when it violates none.
 std::string broken_fact(const Operator& op, const Args& args, const Value& result);
 
 }  // namespace sparsebit::fx::test

@@ -8,13 +8,13 @@
 
 namespace sparsebit::test {
 
-/// One model for ONNX Runtime, and what to feed it.
+/// One model for ONNX Runtime, and its inputs.
 struct OrtCase {
   std::filesystem::path model;
   exports::OnnxRuntime::Tensors inputs;
   std::string optimize = "disable";  ///< graph optimizations: "disable", "basic" or "all"
   int threads = 1;
-  std::filesystem::path optimized = {};  ///< where the model that really runs is written
+  std::filesystem::path optimized = {};  ///< path for the optimized model, if not empty
 };
 
 struct OrtResult {

@@ -46,7 +46,7 @@ TEST_P(Zoo, TracedGraphEqualsEagerExactly) {
   fx::lint(traced->graph(), *traced);
   const at::NoGradGuard no_grad;
   expect_same(traced->invoke(example.inputs), example.model->invoke(example.inputs));
-  // Every call is one the operator table knows.
+  // Every call is in the operator table.
   for (const fx::Node& node : traced->graph().nodes()) {
     const bool is_call = node.op() == fx::Opcode::CallFunction ||
                          node.op() == fx::Opcode::CallMethod || node.op() == fx::Opcode::CallModule;
@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Models, Zoo,
                                          "resnet20", "resnet50", "squeezenet1_1", "yolo"),
                          [](const auto& info) { return std::string(info.param); });
 
-// golden/*.txt are what torch.fx itself traces from torchvision's models
+// golden/*.txt were traced with torch.fx from torchvision's models
 // (scripts/make_fx_golden.py).
 TEST(Zoo, GraphsEqualThoseOfTorchFx) {
   for (const char* name : {"resnet18", "resnet50", "mobilenet_v2", "squeezenet1_1"}) {
@@ -76,7 +76,7 @@ TEST(Zoo, EveryArchitectureIsTested) {
                           "resnet50", "squeezenet1_1", "yolo"));
 }
 
-// Small variants of every architecture: training steps of model and graph must agree.
+// Small variants of every architecture: a training step of model and graph must agree.
 struct Small {
   const char* name;
   ModulePtr (*make)();

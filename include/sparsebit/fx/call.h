@@ -7,8 +7,8 @@
 
 namespace sparsebit::fx {
 
-// Calls of operators that work in both worlds: with tensors they compute at once, with values that
-// are being traced they record a node. What models are written with, see nn/functional.h.
+// Operator calls for the code of models: with tensors they compute at once, with traced values they
+// record a node. nn/functional.h has the most common ones by name.
 
 /// `target` as torch.fx prints it: "torch.add", "operator.getitem", "torch.nn.functional.relu".
 Value call_function(std::string_view target, std::vector<Value> args, Kwargs kwargs = {});

@@ -6,7 +6,7 @@
 
 namespace sparsebit::fx {
 
-/// Whether a node can be computed once its inputs are there: its operator is known.
+/// Whether a node can be computed from its inputs: its operator has a kernel.
 bool has_kernel(const Node& node, const Module& root);
 
 /// Nodes that cannot be computed because they, or nodes whose results they read, have no kernel;

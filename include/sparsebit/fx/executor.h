@@ -17,7 +17,7 @@ enum class RunMode {
   Inference,  ///< no gradients, least memory
 };
 
-/// Other kernels for operators, by canonical name: for runs that imitate another library.
+/// Kernels that replace those of operators, by canonical name: to imitate another runtime.
 using Kernels = std::map<std::string, Kernel, std::less<>>;
 
 /// The arguments of one node's call, nodes replaced by their values.
@@ -26,16 +26,15 @@ struct NodeCall {
   Kwargs kwargs;
 };
 
-/// Results that a caller wants to see while a graph runs: calibration, profiling. An engine that
-/// fuses steps keeps these apart.
+/// Nodes whose results a caller observes while a graph runs: calibration, profiling. An engine that
+/// fuses nodes computes these separately.
 struct Taps {
-  std::vector<const Node*> nodes = {};  ///< whose results are shown; placeholders may be among them
+  std::vector<const Node*> nodes = {};  ///< the observed nodes; may include placeholders
   std::function<void(const Node&, const Value&)> see = {};
 };
 
 /// Runs a graph. The Interpreter is the reference; a faster engine implements the same interface,
-/// so that what drives it (calibration, profiling, evaluation, certificates) never learns which
-/// one it has.
+/// so that calibration, profiling, evaluation and certificates work with either.
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -44,15 +43,15 @@ class Executor {
   /// @returns what the graph's output node returns.
   virtual Value run(std::vector<Value> inputs, const Taps& taps = {}) = 0;
 
-  /// Runs one node with the arguments given, which it may use up: for those who walk the graph in
-  /// their own way. A tap may call it while run() is under way.
+  /// Runs one node with the given arguments, which it may move from: for callers that traverse the
+  /// graph themselves. A tap may call it during run().
   virtual Value run_node(const Node& node, NodeCall& call) = 0;
 };
 
 struct ExecutorOptions {
   RunMode mode = RunMode::Autograd;
   const Kernels* kernels = nullptr;  ///< null: ATen's own; must outlive the executor
-  bool skip_uncomputable = false;    ///< unknown operators and their readers give None
+  bool skip_uncomputable = false;    ///< unknown operators and nodes downstream give None
 };
 
 /// Makes an executor for a module, which must outlive it.

@@ -4,10 +4,10 @@
 
 namespace sparsebit::fx {
 
-/// Notes on a placeholder that no tensor can hold its values: strings, sequences, uint16.
-/// @param type  what the model's file calls it: "string".
+/// Records the type of an input whose values no tensor can hold: strings, sequences, uint16.
+/// @param type  its name in the model's file: "string".
 void set_foreign_type(Node& placeholder, std::string type);
-/// What set_foreign_type() noted; empty for other inputs.
+/// The type recorded by set_foreign_type(); empty for other inputs.
 std::string foreign_type(const Node& placeholder);
 
 }  // namespace sparsebit::fx

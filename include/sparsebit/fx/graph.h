@@ -28,11 +28,11 @@ class Graph {
   Node& call_method(std::string target, std::vector<Argument> args, Kwargs kwargs = {});
   Node& call_module(std::string target, std::vector<Argument> args, Kwargs kwargs = {});
   Node& output(Argument result);
-  /// @param name  a wish; made unique by the naming rules. Empty = from the target.
+  /// @param name  the preferred name; made unique by the naming rules. Empty = from the target.
   Node& create_node(Opcode op, std::string target, std::vector<Argument> args, Kwargs kwargs = {},
                     std::string_view name = {});
 
-  /// Throws InvalidArgument, naming them, while other nodes use this one.
+  /// Throws InvalidArgument, naming the users, if other nodes use this one.
   void erase(Node& node);
 
   /// Restores the previous insertion point when it goes out of scope.
@@ -63,7 +63,7 @@ class Graph {
   Node* output_node();
   const Node* output_node() const;
 
-  /// Puts producers before their users again; an order that is right already stays. Throws
+  /// Reorders nodes so that producers come before users; a valid order stays unchanged. Throws
   /// InvalidModel on a cycle.
   void sort_topologically();
 
@@ -83,7 +83,7 @@ class Graph {
   void check_owns(const Node& node) const;
 
   std::list<Node> nodes_;
-  std::vector<std::list<Node>::iterator> insert_points_ = {nodes_.end()};  // the last one counts
+  std::vector<std::list<Node>::iterator> insert_points_ = {nodes_.end()};  // the last one is active
   Namespace names_;
   uint64_t version_ = 0;
 };

@@ -13,7 +13,7 @@ namespace sparsebit::fx {
 class GraphModule : public Module {
  public:
   /// Takes from `root` the modules and tensors that the graph refers to, at the same paths, shared
-  /// with `root`; what the graph does not use is left behind.
+  /// with `root`; everything else is left out.
   GraphModule(const Module& root, std::unique_ptr<Graph> graph, std::string type);
   /// An empty tree to fill with set_module() and add_parameter().
   GraphModule(std::unique_ptr<Graph> graph, std::string type);
@@ -24,17 +24,17 @@ class GraphModule : public Module {
   /// Runs the graph in the caller's gradient mode; see Interpreter for hooks and inference mode.
   Value forward(const Args& in) override;
 
-  /// What the model's file calls the results, in order; empty for a model that has no file.
+  /// Names of the outputs in the model's file, in order; empty for a model without a file.
   const std::vector<std::string>& output_names() const { return output_names_; }
   void set_output_names(std::vector<std::string> names) { output_names_ = std::move(names); }
 
-  /// How many samples it takes at once, as its inputs say; 0 when they leave that open.
+  /// The batch size that the inputs fix; 0 when it is dynamic.
   int64_t fixed_batch() const;
 
   /// To be called after placeholders changed: forward() takes its arguments from them.
   void refresh_signature();
 
-  /// clone() with its true type.
+  /// As clone(), returned as a GraphModule.
   std::shared_ptr<GraphModule> clone_graph_module() const;
 
  protected:

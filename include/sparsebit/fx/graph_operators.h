@@ -7,15 +7,15 @@
 
 namespace sparsebit::fx {
 
-/// An operator of a file that has graphs among its attributes (onnx.If, onnx.Loop). It stands in
-/// a graph as it stands in the file; the layer that reads such files knows how to run it.
+/// An operator with subgraphs as attributes (onnx.If, onnx.Loop). Its node keeps the form it has in
+/// the file; the frontend that reads the file supplies the functions that run it.
 struct GraphOperator {
   Value (*run)(const std::vector<Value>& args, const Kwargs& kwargs);
-  /// Whether all operators of its graphs are known.
+  /// Whether all operators of its subgraphs are known.
   bool (*can_run)(const Kwargs& kwargs);
 };
 
-/// By target. Readers of files add theirs before they make graphs that need them.
+/// By target. Frontends register their operators before they build graphs with them.
 Registry<GraphOperator>& graph_operators();
 
 }  // namespace sparsebit::fx

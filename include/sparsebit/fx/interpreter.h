@@ -27,22 +27,22 @@ class Interpreter : public Executor {
   /// Hooks run in the order in which they were added.
   void add_hook(NodeHook hook);
 
-  /// From now on these compute the operators they are for. They must outlive this object.
+  /// From now on these kernels replace those of their operators. They must outlive this object.
   void use_kernels(const Kernels& kernels) { kernels_ = &kernels; }
 
   /// From now on nodes that cannot be computed give None instead of an error, see
-  /// uncomputable_nodes(). Neither hooks nor taps see them.
+  /// uncomputable_nodes(). Neither hooks nor taps are called for them.
   void skip_uncomputable() { skips_uncomputable_ = true; }
 
   Value run(std::vector<Value> inputs, const Taps& taps = {}) override;
 
-  /// Hooks do not see it.
+  /// Calls no hooks.
   Value run_node(const Node& node, NodeCall& call) override;
 
  private:
   struct Step {
     const Node* node;
-    std::vector<size_t> last_uses;  // steps whose value nobody needs after this one
+    std::vector<size_t> last_uses;  // steps whose values are freed after this one
   };
 
   void plan();

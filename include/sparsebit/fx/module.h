@@ -21,10 +21,10 @@ using sparsebit::NamedTensors;
 class Module;
 using ModulePtr = std::shared_ptr<Module>;  // shared: one module may stand at several paths
 
-/// Whether a parameter that is added starts to require gradients.
+/// Whether an added parameter requires gradients or keeps its own setting.
 enum class Grad { Required, AsGiven };
 
-/// What a walk over a module tree does with a module or tensor it meets a second time.
+/// Whether shared modules and tensors are listed once or under each of their paths.
 enum class Duplicates { Skip, Keep };
 
 /// A node of a model's module tree: named children, parameters, buffers and attributes, and a
@@ -34,7 +34,8 @@ enum class Duplicates { Skip, Keep };
 /// its own parameters and attributes. Everything else derives from this class and overrides
 /// forward(); see nn/module.h. The same forward() serves tensors and tracing.
 ///
-/// Children are called by name, so a replaced child is really replaced and a copy is a real copy.
+/// Children are looked up by name at every call: a replaced child takes effect at once, and a copy
+/// of a module calls its own children.
 class Module {
  public:
   /// @param type     "torch.nn.ReLU", or the class's own name ("ResNet").
@@ -113,8 +114,7 @@ class Module {
   const Value* find_attribute(std::string_view path) const;
   /// Replaces an existing parameter or buffer, wherever the tree shares it.
   void set_tensor(std::string_view path, at::Tensor value);
-  /// Removes children, parameters and buffers of this module itself whose names are not among
-  /// these.
+  /// Removes children, parameters and buffers of this module itself whose names are not in `names`.
   void keep_only(const std::unordered_set<std::string>& names);
 
   // --- modes -----------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ class Module {
   void set_training(bool on) { training_ = on; }
   void eval() { train(false); }
   /// Moves or converts parameters, their gradients, and buffers; a dtype applies to floating ones.
-  /// The tensor objects stay the same, so whoever shares them sees the change.
+  /// The tensor objects stay the same, so modules that share them change as well.
   void to(at::Device device);
   void to(at::ScalarType dtype);
   void zero_grad();
@@ -159,7 +159,7 @@ class Module {
   void convert_tensors(const std::function<at::Tensor(const at::Tensor&)>& convert);
 
   std::string type_;
-  const Spelling* spelling_;  // of the type when this module was made, if there was one
+  const Spelling* spelling_;  // looked up at construction; null for a type unknown then
   Schema forward_schema_;
   torch::OrderedDict<std::string, ModulePtr> children_{"module"};
   NamedTensors parameters_{"parameter"};

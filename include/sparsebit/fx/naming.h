@@ -13,8 +13,8 @@ namespace sparsebit::fx {
 std::string name_from_function(std::string_view target);
 std::string name_from_path(std::string_view target);
 
-/// Gives out identifiers by torch.fx's rules, so that names in a graph, and config patterns that
-/// match them, are the ones people know from FX.
+/// Creates unique identifiers by torch.fx's rules, so that node names, and config patterns that
+/// match them, are the same as in torch.fx.
 ///
 /// Illegal characters become '_', a leading digit gains one, Python's keywords and builtins are
 /// avoided ("input" -> "input_1"), and a taken name counts up ("relu", "relu_1", "relu_2").

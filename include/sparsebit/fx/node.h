@@ -18,11 +18,11 @@ enum class Opcode { Placeholder, GetAttr, CallFunction, CallMethod, CallModule, 
 /// "placeholder", "get_attr", "call_function", "call_method", "call_module", "output".
 std::string_view to_string(Opcode op);
 
-/// What torch.fx calls an argument: any value, with nodes inside where results are meant.
+/// An argument as in torch.fx: any value; nodes inside stand for their results.
 using Argument = Value;
 
-/// Shape and element type of a tensor that a node gives: noted when shapes were recorded, or known
-/// from the model's file.
+/// Shape and element type of a node's result: recorded by record_shapes(), or known from the
+/// model's file.
 struct TensorInfo {
   std::vector<int64_t> shape;  ///< -1 where the size is not fixed
   at::ScalarType dtype;
@@ -31,11 +31,11 @@ struct TensorInfo {
   bool operator==(const TensorInfo&) const = default;
 };
 
-/// One step of a graph. Made, ordered and destroyed by its Graph; pointers stay valid until
+/// One node of a graph. Created, ordered and destroyed by its Graph; pointers stay valid until
 /// Graph::erase().
 ///
-/// The links between producers and consumers follow from the arguments and are kept by the
-/// setters: there is no way to forget them.
+/// The links between producers and consumers follow from the arguments; the setters keep them up to
+/// date.
 class Node {
  public:
   class Key {  // only Graph can construct nodes, but std::list has to be able to
@@ -76,14 +76,14 @@ class Node {
   void set_source_name(std::string name) { source_name_ = std::move(name); }
   /// source_name(), or name() when there is none: what reports show.
   const std::string& shown_name() const { return source_name_.empty() ? name_ : source_name_; }
-  /// Takes the module path and source name of a node that this one replaces, where it has none.
+  /// Takes module path and source name from a node that this one replaces, where its own are empty.
   void inherit_origin(const Node& replaced);
 
-  /// Set when this node gives a tensor and its shape is known.
+  /// Set when the result is a tensor whose shape is known.
   const std::optional<TensorInfo>& tensor_info() const { return tensor_info_; }
   void set_tensor_info(std::optional<TensorInfo> info) { tensor_info_ = std::move(info); }
 
-  /// Copies of args() and kwargs() in which every node is what `replace` returns for it.
+  /// Copies of args() and kwargs() in which every node is replaced by `replace(node)`.
   std::pair<std::vector<Argument>, Kwargs> map_arguments(
       const std::function<Value(Node&)>& replace) const;
 
@@ -95,7 +95,7 @@ class Node {
   void set_call(Opcode op, std::string target, std::vector<Argument> args, Kwargs kwargs = {});
   /// Takes a name that follows from `candidate` by the naming rules; returns it.
   const std::string& rename(std::string_view candidate);
-  void swap_name(Node& other);  ///< for one that takes the place of another
+  void swap_name(Node& other);  ///< for a node that replaces another
 
   /// Every user reads `replacement` instead. A use by `replacement` itself stays, so that a node
   /// can be put between this one and its users. Returns the users that changed.

@@ -8,12 +8,12 @@
 
 namespace sparsebit::fx {
 
-/// The spelling under which the operator table knows a node's call; null for other nodes and for
-/// functions, methods and modules nobody has registered.
+/// The operator table's entry for a node's call; null for nodes that are no calls and for unknown
+/// functions, methods and modules.
 const Spelling* find_spelling(const Node& node, const Module& root);
 
-/// All arguments of a call of an operator module: `in` has what the call gives, the module itself
-/// supplies the rest (see ModuleForm).
+/// All arguments of a call of an operator module: `in` has the arguments of the call, the module
+/// supplies the others (see ModuleForm).
 Args bind_module(const Module& module, const Spelling& spelling, const Args& in);
 
 /// A node's call read by argument name, whatever its form: `conv2d` with `weight` and `stride`,
@@ -23,7 +23,7 @@ struct OperatorCall {
   Args args;
 };
 
-/// Nothing when find_spelling() is null. Throws InvalidModel, naming the node, when the arguments
+/// Empty when find_spelling() is null. Throws InvalidModel, naming the node, when the arguments
 /// do not fit the operator.
 std::optional<OperatorCall> resolve(const Node& node, const Module& root);
 

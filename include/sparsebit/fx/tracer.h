@@ -30,11 +30,11 @@ class Tracer {
   /// The result shares parameters and leaf modules with `model` and has its type name.
   std::unique_ptr<GraphModule> trace(Module& model, const TraceOptions& options = {});
 
-  /// Whether tracing stops at this module. Here: everything under torch.nn except Sequential.
+  /// Whether tracing stops at this module. Default: everything under torch.nn except Sequential.
   virtual bool is_leaf_module(const Module& module, const std::string& path);
 
-  /// The tracer at work in this thread, or null. What follows is for modules and operators that
-  /// run under it.
+  /// The tracer active in this thread, or null. The functions below are for modules and operators
+  /// that run while it traces.
   static Tracer* current();
   /// How code that may run under a tracer reads a tensor of the model: its node while tracing, else
   /// the tensor itself (None when it is undefined).
@@ -69,7 +69,7 @@ class Tracer {
 };
 
 /// The tracer of quantization: leaf modules are those of torch.nn except Sequential, and those
-/// whose dotted path matches a pattern (SKIP_TRACE_MODULES), which stay as one opaque step.
+/// whose dotted path matches a pattern (SKIP_TRACE_MODULES), which stay as one opaque node.
 class QTracer : public Tracer {
  public:
   /// @param skipped_modules  shell patterns on dotted paths, as in Python's fnmatch.

@@ -27,7 +27,7 @@ class ModuleList : public Cloneable<ModuleList> {
   void append(ModulePtr child);
   size_t size() const { return children().size(); }
   Module& operator[](size_t index) const;
-  Value forward(const Args& in) override;  ///< throws: a list has no computation
+  Value forward(const Args& in) override;  ///< throws: a list has no forward
 };
 
 /// torch.nn.ModuleDict: holds named children for its owner to call.
@@ -36,7 +36,7 @@ class ModuleDict : public Cloneable<ModuleDict> {
   explicit ModuleDict(std::vector<std::pair<std::string, ModulePtr>> children = {});
 
   Module& operator[](std::string_view name) const { return child(name); }
-  Value forward(const Args& in) override;  ///< throws: a dict has no computation
+  Value forward(const Args& in) override;  ///< throws: a dict has no forward
 };
 
 }  // namespace sparsebit::nn

@@ -5,8 +5,8 @@
 
 namespace sparsebit::nn {
 
-// Functions for forward(): they compute when given tensors and record a node while tracing. They
-// are the ones models need most; any other operator of the table is one call away:
+// Functions for forward(): with tensors they compute, with traced values they record a node. These
+// are the most common ones; every other operator of the table is available by name:
 // fx::call_function("torch.roll", {x, 1, -1}) or fx::call_method("repeat", {x, 1, 2}).
 
 using fx::call_function;
@@ -37,7 +37,7 @@ Value flatten(const Value& x, int64_t start_dim = 0, int64_t end_dim = -1);
 Value arange(const Value& end);
 Value where(const Value& condition, const Value& x, const Value& y);
 
-// Tensor methods; sizes may be values that are being traced: view(x, {size(x, 0), -1}).
+// Tensor methods; sizes may be traced values: view(x, {size(x, 0), -1}).
 Value view(const Value& x, std::vector<Value> sizes);
 Value reshape(const Value& x, std::vector<Value> sizes);
 Value permute(const Value& x, std::vector<int64_t> dims);

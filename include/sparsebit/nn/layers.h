@@ -6,18 +6,18 @@
 
 namespace sparsebit::nn {
 
-/// A layer of torch.nn with the constructor arguments torch documents (but for device and dtype:
+/// A layer of torch.nn with the constructor arguments torch documents (except device and dtype:
 /// call to() on the model), options by name:
 ///
 ///     nn::Conv2d(3, 64, 7, {{"stride", 2}, {"padding", 3}, {"bias", false}})
 ///
-/// Every type of the operator table can be made this way (see docs/reference/operators.md); those
-/// without a name below with nn::layer("torch.nn.Fold", {...}). Wrong names and types are errors
-/// that list the constructor's signature.
+/// This works for every type of the operator table (see docs/reference/operators.md); types without
+/// a function below: nn::layer("torch.nn.Fold", {...}). Wrong names and types are errors that list
+/// the constructor's signature.
 ModulePtr layer(std::string_view type, std::vector<Value> args, Kwargs options = {});
 
-/// Initializes all parameters below `module` anew, as torch does by default, from a seed. Each
-/// module draws from its own stream, named by its path, so the result does not depend on order.
+/// Initializes all parameters in `module` again from a seed, with torch's default initialization.
+/// Each module draws from its own random stream, which depends on its path, not on the order.
 void reset_parameters(Module& module, uint64_t seed);
 
 // Convolution

@@ -118,7 +118,7 @@ struct Masks {
   MaybeTensor attention;  ///< [1 or batch * heads, target, source]
   MaybeTensor padding;    ///< [batch, source]
 
-  /// `bias_k` and add_zero_attn add a source position that everyone may see.
+  /// `bias_k` and add_zero_attn add a source position that every target may attend to.
   void extend() {
     if (attention) attention = at::constant_pad_nd(*attention, {0, 1});
     if (padding) padding = at::constant_pad_nd(*padding, {0, 1});
@@ -159,7 +159,7 @@ at::Tensor as_additive(const at::Tensor& mask, const at::Tensor& like) {
   return at::zeros(mask.sizes(), like.options()).masked_fill(mask, kMinusInfinity);
 }
 
-/// Both masks as one summand of the scores.
+/// Both masks combined into one tensor to add to the scores.
 MaybeTensor merge(const Masks& masks, int64_t heads, const at::Tensor& like) {
   MaybeTensor merged;
   if (masks.attention) merged = as_additive(*masks.attention, like);

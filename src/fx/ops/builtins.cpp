@@ -55,7 +55,7 @@ Value get_attribute(const Args& a) {
       return object.device().has_index() ? Value(int{object.device().index()}) : None();
     fail_attribute("a device", name, {"type", "index"});
   }
-  if (object.is<Tuple>()) {  // torch.max(x, 1).values and its kind, whose names our tuples lack
+  if (object.is<Tuple>()) {  // torch.max(x, 1).values and the like: tuples here have no field names
     if (object.items().size() == 2 && name == "values") return object.items()[0];
     if (object.items().size() == 2 && name == "indices") return object.items()[1];
     fail_attribute("a tuple", name, {"values", "indices"});
@@ -82,7 +82,7 @@ Value length(const Args& a) {
   return v.tensor().size(0);
 }
 
-/// What a `for` loop over the value would see.
+/// The items that a `for` loop over the value visits.
 std::vector<Value> elements(const Value& v) {
   if (!v.is_tensor()) return v.items();
   const std::vector<Tensor> rows = at::unbind(v.tensor());
@@ -275,7 +275,7 @@ void add_builtins(OperatorTable& table) {
              }});
 }
 
-/// `math.sqrt` and its kind. Python refuses arguments for which C gives nan.
+/// `math.sqrt` and similar functions. Arguments for which C returns nan are errors, as in Python.
 void add_math_function(OperatorTable& table, const std::string& name, double (*function)(double)) {
   const std::string spelling = "math." + name;
   table.add({.name = spelling,

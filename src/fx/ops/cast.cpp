@@ -13,7 +13,7 @@ namespace {
 
 using at::Tensor;
 
-/// `torch.channels_last` is a string in a graph, since a Value knows no memory formats.
+/// `torch.channels_last` is a string in a graph, since a Value cannot hold a memory format.
 c10::optional<at::MemoryFormat> memory_format(const Args& a) {
   if (a.is_none("memory_format")) return c10::nullopt;
   const std::string name = a.text("memory_format");
@@ -27,7 +27,7 @@ c10::optional<at::MemoryFormat> memory_format(const Args& a) {
                        "torch.channels_last_3d, torch.preserve_format"));
 }
 
-/// The arguments of Tensor.to once its overloads are told apart.
+/// The arguments of Tensor.to after its overloads are resolved.
 struct Target {
   c10::optional<at::ScalarType> dtype;
   c10::optional<at::Device> device;
@@ -62,7 +62,7 @@ Value to(const Args& a) {
               memory_format(a));
 }
 
-/// The old names of dtypes, which Tensor.type takes and gives.
+/// The legacy names of dtypes, which Tensor.type takes and returns.
 constexpr std::array<std::pair<const char*, at::ScalarType>, 10> kTypeNames = {{
     {"torch.FloatTensor", at::kFloat},
     {"torch.DoubleTensor", at::kDouble},
@@ -90,7 +90,7 @@ Value type(const Args& a) {
                .found = describe(wanted)});
 }
 
-/// `Tensor.float()` and its kind: `to` with the dtype in its name.
+/// `Tensor.float()` and similar methods: `to` with the dtype in the name.
 Form shorthand(const char* spelling, at::ScalarType dtype) {
   return {spelling, "input, *, memory_format=None", {{"dtype", dtype}}};
 }

@@ -23,7 +23,7 @@ void check_padding_mode(const std::string& mode) {
                   "'");
 }
 
-/// What 'same' adds to both sides of one axis together.
+/// Total padding of one axis for 'same'.
 int64_t same_total(const Args& a, size_t axis, const Ints& dilation) {
   const at::Tensor weight = a.tensor("weight");
   return dilation[axis] * (weight.size(static_cast<int64_t>(axis) + 2) - 1);
@@ -92,7 +92,7 @@ Ints output_padding(const Args& a) {
                              dilation[i] * (weight.size(axis + 2) - 1) + 1;
     result[i] = wanted[i] - smallest;
     SPARSEBIT_CHECK(result[i] >= 0 && result[i] < stride[i], InvalidArgument, "output_size ",
-                    wanted[i], " of axis ", i, " is out of reach; it can be ", smallest, " to ",
+                    wanted[i], " of axis ", i, " is out of range; it can be ", smallest, " to ",
                     smallest + stride[i] - 1);
   }
   return result;

@@ -8,7 +8,7 @@ namespace {
 
 using at::Tensor;
 
-/// dtype and device of a new tensor; what is not given comes from `base`.
+/// dtype and device of a new tensor; `base` has the defaults.
 at::TensorOptions options(const Args& a, at::TensorOptions base = {}) {
   if (const auto dtype = a.optional_dtype("dtype")) base = base.dtype(*dtype);
   if (!a.is_none("device")) base = base.device(a["device"].device());

@@ -13,11 +13,11 @@ namespace {
 
 using Names = std::set<std::string, std::less<>>;
 
-/// Which dimensions follow from data.
+/// Which dimensions have data-dependent sizes.
 enum class Dims { First, All, Axis, Last };
 
 struct DataSized {
-  std::vector<const char*> by;  ///< arguments whose content decides
+  std::vector<const char*> by;  ///< arguments whose elements determine the sizes
   Dims dims;
 };
 
@@ -71,7 +71,7 @@ const std::map<std::string, DataSized, std::less<>>& data_sized_operators() {
   return table;
 }
 
-/// Forms of an operator whose sizes do not depend on data after all.
+/// Calls of these operators whose sizes do not depend on data.
 bool has_fixed_form(const std::string& op, const Args& args) {
   if (op == "where") return !args.is_none("input");
   if (op == "one_hot") return args["num_classes"].is_int() && args["num_classes"].to_int() >= 0;
@@ -84,7 +84,7 @@ bool is_mask(const Value& index) {
          (index.tensor().scalar_type() == at::kBool || index.tensor().scalar_type() == at::kByte);
 }
 
-/// x[:, mask]: the dimension where the picked elements stand.
+/// x[:, mask]: the dimension of the selected elements.
 std::vector<int64_t> masked_dims(const Args& args) {
   const Value& index = args["index"];
   const std::vector<Value> items = index.is<Tuple>() ? index.items() : std::vector<Value>{index};

@@ -93,7 +93,7 @@ void add_channel_dropouts(OperatorTable& table) {
              .keeps_rank = true,
              .elements = Elements::OfOperands,
              .kernel = channel_dropout<1>});
-  // torch leaves the rank of dropout2d's input open: 3-D counts as a batch of 1-D channels.
+  // torch accepts any rank for dropout2d's input: 3-D counts as a batch of 1-D channels.
   table.add({.name = "dropout2d",
              .schema = kDropout,
              .forms = {"torch.nn.functional.dropout2d", {"torch.feature_dropout", kTorchForm}},

@@ -24,7 +24,7 @@ Tensor index_tensor(const Value& index) {
   return index.items().empty() ? at::empty({0}, at::kLong) : tensor_from(index);
 }
 
-/// Appends instead of returning one, since copying a TensorIndex reads its unset members.
+/// Appends instead of returning an index, since copying a TensorIndex reads its unset members.
 void append_index(const Value& index, std::vector<TensorIndex>& indices) {
   if (index.is_none()) {
     indices.emplace_back(at::indexing::None);
@@ -42,7 +42,7 @@ void append_index(const Value& index, std::vector<TensorIndex>& indices) {
     indices.emplace_back(index_tensor(index));
   } else {
     throw Error(ErrorKind::InvalidArgument,
-                {.what = "a tensor cannot be indexed with this",
+                {.what = "invalid index of a tensor",
                  .expected = "ints, slices, None, '...', bools, tensors or lists of numbers",
                  .found = describe(index)});
   }
@@ -126,7 +126,7 @@ Value getitem(const Args& a) {
 
 Value setitem(const Args& a) {
   SPARSEBIT_CHECK(a["input"].is_tensor(), InvalidArgument,
-                  "only items of a tensor can be assigned, got ", describe(a["input"]));
+                  "item assignment is supported for tensors only, got ", describe(a["input"]));
   Tensor x = a.tensor("input");
   const Value& value = a["value"];
   const std::vector<TensorIndex> indices = tensor_indices(a["index"]);

@@ -7,7 +7,7 @@
 namespace sparsebit::fx {
 namespace {
 
-/// A float16 tensor, the float32 copy that stands for it, and what the copy was.
+/// A float16 tensor, its float32 copy, and the content of the copy before the kernel ran.
 struct Widened {
   at::Tensor half, copy, before;
 };
@@ -21,7 +21,7 @@ bool is_type(const Value& value, at::ScalarType type) {
 }
 
 Value widen(const Value& value, std::vector<Widened>& widened) {
-  if (is_type(value, at::kHalf)) return at::kFloat;  // as which type to compute
+  if (is_type(value, at::kHalf)) return at::kFloat;  // a dtype argument
   if (!has_type(value, at::kHalf)) return value;
   const at::Tensor& half = value.tensor();
   for (const Widened& known : widened) {

@@ -4,12 +4,12 @@
 
 namespace sparsebit::fx {
 
-/// Whether libtorch says that a kernel of its own does not exist for float16; on a CPU that is so
-/// for convolutions, matrix products and most others.
+/// Whether libtorch reports that it has no float16 kernel. On a CPU it has none for convolutions,
+/// matrix products and most other operators.
 bool misses_float16(const std::exception& e);
 
-/// Runs `kernel` on float32 copies of the float16 tensors and rounds what it returns and writes, as
-/// ONNX Runtime does on a CPU.
+/// Runs `kernel` on float32 copies of the float16 tensors and rounds its results and in-place
+/// writes to float16, as ONNX Runtime does on a CPU.
 Value run_in_float32(const Kernel& kernel, const Args& args);
 
 }  // namespace sparsebit::fx

@@ -7,7 +7,7 @@ namespace {
 
 using at::Tensor;
 
-/// Operands of the result's type, and where the divisor is -1; it is 1 there instead.
+/// Operands converted to the result's type, with divisors -1 replaced by 1, and a mask of these.
 struct Division {
   Tensor x, y, by_minus_one;
 
@@ -22,7 +22,7 @@ struct Division {
 template <class Rest>
 Tensor remainder_of(const Tensor& x, const Tensor& y, const Rest& rest) {
   if (!division_may_trap(x, y)) return rest(x, y);
-  const Division d(x, y);  // by 1 instead of -1 the rest is zero as well
+  const Division d(x, y);  // dividing by 1 instead of -1 has the same remainder, 0
   return rest(d.x, d.y);
 }
 

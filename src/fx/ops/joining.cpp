@@ -122,7 +122,7 @@ void add_repetitions(OperatorTable& table) {
              }});
 }
 
-/// Columns of image patches and back; both take one number or two for each setting.
+/// Image patches to columns (unfold) and back (fold); each setting is one number or two.
 void add_patches(OperatorTable& table) {
   table.add({.name = "unfold",
              .schema = "input, kernel_size, dilation=1, padding=0, stride=1",

@@ -18,7 +18,7 @@ Kernel unary(Pure pure, Inplace inplace) {
   };
 }
 
-/// What torch's functions with several results give: `torch.split`, `torch.topk`.
+/// The tuple that torch's functions with several results return: `torch.split`, `torch.topk`.
 inline Value tuple_of(const std::vector<at::Tensor>& tensors) {
   return Tuple(std::vector<Value>(tensors.begin(), tensors.end()));
 }
@@ -26,7 +26,7 @@ inline Value tuple_of(const std::tuple<at::Tensor, at::Tensor>& pair) {
   return Tuple{std::get<0>(pair), std::get<1>(pair)};
 }
 
-/// ATen numbers the values of options that Python names, such as `mode`.
+/// The index of an option's value in `names`: ATen takes `mode` and others as a number.
 inline int64_t number_of(const Args& a, const char* option,
                          std::initializer_list<std::string_view> names) {
   const std::string given = a.text(option);

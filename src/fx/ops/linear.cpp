@@ -35,7 +35,7 @@ ModuleState bilinear_state(const Args& a, const MaybeGenerator& generator) {
   return state;
 }
 
-/// A row of the table as a count from its start.
+/// `padding_idx` as a non-negative row number.
 c10::optional<int64_t> padding_row(const Value& padding_idx, int64_t rows) {
   if (padding_idx.is_none()) return c10::nullopt;
   const int64_t row = padding_idx.to_int();

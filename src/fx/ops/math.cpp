@@ -184,7 +184,7 @@ void add_finiteness(OperatorTable& table) {
              .kernel = nan_to_num});
 }
 
-/// ATen's pair of functions for a total along a dim.
+/// Kernel of a cumulative sum or product, from ATen's pure and in-place functions.
 Kernel running(Tensor (*pure)(const Tensor&, int64_t, c10::optional<at::ScalarType>),
                Tensor& (Tensor::*inplace)(int64_t, c10::optional<at::ScalarType>) const) {
   return [=](const Args& a) -> Value {

@@ -25,7 +25,7 @@ void check_several_values(const char* what, int64_t count, const at::Tensor& x) 
                   " when training, got input size ", x.sizes());
 }
 
-/// Modules fix the number of spatial axes (`spatial_dims`); functions take what they get.
+/// Modules fix the number of spatial axes (`spatial_dims`); functions take any rank.
 ///
 /// @param one_less  whether one axis fewer is fine too.
 void check_rank(const Args& a, const at::Tensor& x, bool one_less) {
@@ -100,7 +100,7 @@ Value local_response_norm(const Args& a) {
   if (x.dim() == 3) {
     squares = at::constant_pad_nd(squares.unsqueeze(1), {0, 0, before, after});
     squares = at::avg_pool2d(squares, {size, 1}, 1).squeeze(1);
-  } else {  // all axes after the third count as one
+  } else {  // all axes after the third are merged
     squares = squares.view({x.size(0), 1, x.size(1), x.size(2), -1});
     squares = at::constant_pad_nd(squares, {0, 0, 0, 0, before, after});
     squares = at::avg_pool3d(squares, {size, 1, 1}, 1).squeeze(1).view(x.sizes());

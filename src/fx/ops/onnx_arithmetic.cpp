@@ -7,7 +7,7 @@
 #include <ATen/ATen.h>
 
 // Arithmetic whose meaning depends on the element type, for operands whose type is only known when
-// the model runs. Known ones are written with torch's functions.
+// the model runs. Operands of known types are imported as calls of torch's functions.
 
 namespace sparsebit::fx {
 namespace {

@@ -18,7 +18,7 @@ using at::Tensor;
 Value constant_of_shape(const Args& a) {
   const std::vector<int64_t> sizes = int_input(a, "input");
   for (const int64_t size : sizes) {
-    SPARSEBIT_CHECK(size >= 0, InvalidArgument, "a size of ", size);
+    SPARSEBIT_CHECK(size >= 0, InvalidArgument, "sizes must not be negative, got ", size);
   }
   if (a.is_none("value")) return at::zeros(sizes);
   const Tensor value = a.tensor("value");
@@ -27,7 +27,7 @@ Value constant_of_shape(const Args& a) {
   return at::full(sizes, value.item(), value.options());
 }
 
-/// ONNX's range of numbers that run away from the limit is empty; torch's is an error.
+/// A range whose delta points away from the limit is empty in ONNX and an error in torch.
 Value range(const Args& a) {
   const at::Scalar start = a.scalar("start"), limit = a.scalar("limit"), delta = a.scalar("delta");
   const at::ScalarType dtype = a["start"].is_tensor()    ? a.tensor("start").scalar_type()
@@ -35,7 +35,7 @@ Value range(const Args& a) {
                                                          : at::kLong;
   const double step = delta.toDouble(), way = limit.toDouble() - start.toDouble();
   SPARSEBIT_CHECK(step != 0.0 && std::isfinite(step) && std::isfinite(way), InvalidArgument,
-                  "a range of ", way, " in steps of ", step);
+                  "invalid range: limit - start is ", way, ", delta is ", step);
   if (way / step <= 0.0) return at::empty({0}, dtype);
   return at::arange(start, limit, delta, dtype);
 }
@@ -43,7 +43,7 @@ Value range(const Args& a) {
 /// offset - a * cos(x) + b * cos(2x), where x runs once around the circle.
 Tensor window(const Args& a, double offset, double first, double second) {
   const int64_t size = a.integer("size");
-  SPARSEBIT_CHECK(size >= 0, InvalidArgument, "a window of ", size, " elements");
+  SPARSEBIT_CHECK(size >= 0, InvalidArgument, "size must not be negative, got ", size);
   const auto period = static_cast<double>(a.flag("periodic") ? size : size - 1);
   const Tensor steps = at::arange(size, at::kDouble);
   const Tensor angle = steps * (period > 0 ? 2.0 * std::numbers::pi / period : 0.0);
@@ -71,7 +71,7 @@ void add_windows(OperatorTable& table) {
              .kernel = [](const Args& a) -> Value { return window(a, 0.42, 0.5, 0.08); }});
 }
 
-/// The input has the logarithms of the classes' weights, one row per batch.
+/// The input holds unnormalized log probabilities: [batch, classes].
 Value multinomial(const Args& a) {
   const Tensor x = a.tensor("input");
   SPARSEBIT_CHECK(x.dim() == 2, InvalidArgument, "the input has ", x.dim(), " axes, expected 2");
@@ -80,13 +80,13 @@ Value multinomial(const Args& a) {
   return drawn.to(onnx_dtype(a, "dtype"));
 }
 
-/// The result and which elements were kept.
+/// Returns the result and the mask of kept elements.
 Value dropout(const Args& a) {
   const Tensor x = a.tensor("data");
   const double ratio = a.optional_number("ratio").value_or(0.5);
   const bool training = !a.is_none("training_mode") && a.flag("training_mode");
-  SPARSEBIT_CHECK(ratio >= 0.0 && ratio < 1.0, InvalidArgument, "the ratio is ", ratio,
-                  ", expected at least 0 and less than 1");
+  SPARSEBIT_CHECK(ratio >= 0.0 && ratio < 1.0, InvalidArgument,
+                  "ratio must be at least 0 and less than 1, got ", ratio);
   if (!training || ratio == 0.0) return Tuple{x, at::ones_like(x, at::kBool)};
   const Tensor kept = at::rand(x.sizes()).ge(ratio);
   return Tuple{x * kept / (1.0 - ratio), kept};

@@ -88,7 +88,7 @@ Value non_max_suppression(const Args& a) {
   return at::tensor(rows, at::kLong).view({-1, 3});
 }
 
-/// Regions of images: which image each lies in, and its box.
+/// Regions of interest: batch index and box of each.
 struct Regions {
   std::vector<int64_t> image;
   std::vector<std::array<double, 4>> box;  ///< x1, y1, x2, y2
@@ -97,17 +97,17 @@ struct Regions {
 void check_image(const Tensor& x, const Regions& regions) {
   SPARSEBIT_CHECK(x.dim() == 4, InvalidArgument, "expected 4 axes, got ", x.dim());
   for (const int64_t image : regions.image) {
-    SPARSEBIT_CHECK(image >= 0 && image < x.size(0), InvalidArgument, "a region lies in image ",
-                    image, " of ", x.size(0));
+    SPARSEBIT_CHECK(image >= 0 && image < x.size(0), InvalidArgument, "rois: batch index ", image,
+                    " is out of range for a batch of ", x.size(0));
   }
   for (const auto& box : regions.box) {
     const bool finite =
         std::all_of(box.begin(), box.end(), [](double v) { return std::abs(v) < 1e9; });
-    SPARSEBIT_CHECK(finite, InvalidArgument, "a region is not finite");
+    SPARSEBIT_CHECK(finite, InvalidArgument, "rois: a coordinate is not finite");
   }
 }
 
-/// @param columns  where the four numbers start in each row.
+/// @param columns  index of the first coordinate in each row.
 Regions read_boxes(const Tensor& rois, int64_t columns) {
   SPARSEBIT_CHECK(rois.dim() == 2 && rois.size(1) == columns + 4, InvalidArgument,
                   "rois have shape ", rois.sizes(), ", expected [n, ", columns + 4, "]");
@@ -156,7 +156,8 @@ Value max_roi_pool(const Args& a) {
   check_image(x, regions);
   const Ints pooled = a.ints("pooled_shape", 2);
   for (const int64_t size : pooled) {
-    SPARSEBIT_CHECK(size > 0 && size < 65536, InvalidArgument, "pooled_shape contains ", size);
+    SPARSEBIT_CHECK(size > 0 && size < 65536, InvalidArgument,
+                    "pooled_shape must be positive and less than 65536, got ", size);
   }
   if (regions.box.empty()) return at::empty({0, x.size(1), pooled[0], pooled[1]}, x.options());
   std::vector<Tensor> results;

@@ -9,7 +9,7 @@ at::ScalarType onnx_dtype(const Args& a, std::string_view name) {
   const int64_t number = a.integer(name);
   const std::optional<at::ScalarType> dtype = dtype_of_onnx(number);
   SPARSEBIT_CHECK(dtype, InvalidArgument, name, " is ", number,
-                  ", a type that cannot be computed with");
+                  ", an element type that libtorch does not have");
   return *dtype;
 }
 

@@ -6,7 +6,7 @@
 
 namespace sparsebit::fx {
 
-/// An element type as ONNX numbers them (1 = float, 2 = uint8, ...). Throws InvalidArgument for
+/// An element type by its ONNX number (1 = float, 2 = uint8, ...). Throws InvalidArgument for
 /// types that libtorch does not have.
 at::ScalarType onnx_dtype(const Args& a, std::string_view name);
 

@@ -13,7 +13,7 @@ using Ints = std::vector<int64_t>;
 
 Value gather(const Args& a) {
   const Tensor x = a.tensor("data");
-  SPARSEBIT_CHECK(x.dim() > 0, InvalidArgument, "data has no axes");
+  SPARSEBIT_CHECK(x.dim() > 0, InvalidArgument, "data must have at least one axis");
   const int64_t axis = at::maybe_wrap_dim(a.integer("axis"), x.dim());
   const Tensor indices = wrap_indices(a.tensor("indices"), x.size(axis));
   Ints shape = x.sizes().vec();
@@ -46,8 +46,8 @@ Value scatter_elements(const Args& a) {
   return at::scatter_reduce(x, axis, indices, updates, kReductions[reduction]);
 }
 
-/// Rows of `indices` name elements or slices of `x` behind its first `batch_dims` axes: one number
-/// for each, counted through those axes. `depth` is how many axes they name.
+/// The flat position, in the first `batch_dims + depth` axes of `x`, of the element or slice that
+/// each row of `indices` addresses. A row has `depth` numbers, for the axes after the batch axes.
 Tensor linear_indices(const Tensor& x, const Tensor& indices, int64_t batch_dims, int64_t depth) {
   Tensor linear = at::zeros({}, at::kLong);
   for (int64_t i = 0; i < batch_dims; ++i) {
@@ -64,11 +64,11 @@ Tensor linear_indices(const Tensor& x, const Tensor& indices, int64_t batch_dims
 
 int64_t checked_depth(const Tensor& x, const Tensor& indices, int64_t batch_dims) {
   SPARSEBIT_CHECK(indices.dim() > 0 && batch_dims >= 0 && batch_dims < indices.dim(),
-                  InvalidArgument, "batch_dims is ", batch_dims, " for indices with ",
-                  indices.dim(), " axes");
+                  InvalidArgument, "batch_dims must be 0 to ", indices.dim() - 1,
+                  " for indices of rank ", indices.dim(), ", got ", batch_dims);
   const int64_t depth = indices.size(-1);
-  SPARSEBIT_CHECK(batch_dims + depth <= x.dim(), InvalidArgument, "indices name ", depth,
-                  " axes, data has ", x.dim() - batch_dims);
+  SPARSEBIT_CHECK(batch_dims + depth <= x.dim(), InvalidArgument, "indices address ", depth,
+                  " axes, but data has only ", x.dim() - batch_dims, " after the batch axes");
   for (int64_t i = 0; i < batch_dims; ++i) {
     SPARSEBIT_CHECK(indices.size(i) == x.size(i), InvalidArgument, "batch axis ", i, " has size ",
                     x.size(i), " in data and ", indices.size(i), " in indices");
@@ -113,7 +113,7 @@ Value scatter_nd(const Args& a) {
 Value one_hot(const Args& a) {
   const Tensor indices = a.tensor("indices"), values = a.tensor("values");
   const auto depth = static_cast<int64_t>(a["depth"].to_double());
-  SPARSEBIT_CHECK(depth > 0, InvalidArgument, "depth is ", depth);
+  SPARSEBIT_CHECK(depth > 0, InvalidArgument, "depth must be positive, got ", depth);
   SPARSEBIT_CHECK(values.dim() == 1 && values.size(0) == 2, InvalidArgument,
                   "values must be [off, on], got shape ", values.sizes());
   const int64_t axis = at::maybe_wrap_dim(a.integer("axis"), indices.dim() + 1);
@@ -130,8 +130,8 @@ Value top_k(const Args& a) {
   const Tensor x = a.tensor("X");
   const int64_t axis = at::maybe_wrap_dim(a.integer("axis"), x.dim());
   const int64_t k = a["K"].to_int(), size = x.dim() == 0 ? 1 : x.size(axis);
-  SPARSEBIT_CHECK(k >= 0 && k <= size, InvalidArgument, "K is ", k, " for an axis with ", size,
-                  " elements");
+  SPARSEBIT_CHECK(k >= 0 && k <= size, InvalidArgument, "K must be 0 to ", size,
+                  ", the size of the axis, got ", k);
   const auto [values, indices] = at::sort(x, /*stable=*/true, axis, a.flag("largest"));
   return Tuple{values.narrow(axis, 0, k), indices.narrow(axis, 0, k)};
 }

@@ -29,7 +29,7 @@ std::vector<int64_t> wrap_axes(std::vector<int64_t> axes, int64_t rank) {
   std::vector<int64_t> sorted = axes;
   std::sort(sorted.begin(), sorted.end());
   SPARSEBIT_CHECK(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), InvalidArgument,
-                  "an axis is given twice: ", at::IntArrayRef(axes));
+                  "axes must be distinct, got ", at::IntArrayRef(axes));
   return axes;
 }
 
@@ -51,7 +51,7 @@ at::Tensor wrap_indices(const at::Tensor& indices, int64_t size) {
   if (longs.numel() == 0) return longs;
   const auto low = longs.min().item<int64_t>(), high = longs.max().item<int64_t>();
   SPARSEBIT_CHECK(low >= -size && high < size, InvalidArgument, "index ", low < -size ? low : high,
-                  " is outside of an axis with ", size, " elements");
+                  " is out of range for an axis with ", size, " elements");
   return low < 0 ? at::where(longs.lt(0), longs + size, longs) : longs;
 }
 

@@ -18,12 +18,12 @@ double number_input(const Args& a, std::string_view name, double otherwise);
 /// Axes counted from the front, each at most once.
 std::vector<int64_t> wrap_axes(std::vector<int64_t> axes, int64_t rank);
 
-/// What a reduction along these axes reduces, in ascending order, each once: all axes when none is
-/// named.
+/// The dims that a reduction along these axes reduces, in ascending order, each once; all dims for
+/// empty `axes`.
 std::vector<int64_t> reduced_dims(const std::vector<int64_t>& axes, int64_t rank);
 
-/// Indices counted from the front. Throws InvalidArgument when one is outside of an axis with
-/// `size` elements.
+/// Indices counted from the front. Throws InvalidArgument when one is out of range for an axis
+/// with `size` elements.
 at::Tensor wrap_indices(const at::Tensor& indices, int64_t size);
 
 }  // namespace sparsebit::fx

@@ -6,8 +6,8 @@
 
 #include <ATen/ATen.h>
 
-// Products of integers. They are computed with doubles, which hold every sum of fewer than 2^37
-// products of bytes exactly, by the same code of libtorch that serves floats.
+// Products of integers, computed in double with libtorch's floating-point kernels. Doubles hold
+// every sum of fewer than 2^37 products of bytes exactly.
 
 namespace sparsebit::fx {
 namespace {
@@ -23,7 +23,7 @@ constexpr int64_t kLargest = int64_t{1} << 31;
 Tensor centred(const Args& a, const char* name, const char* zero_point, int64_t axis) {
   const Tensor x = a.tensor(name);
   SPARSEBIT_CHECK(at::isIntegralType(x.scalar_type(), false), InvalidArgument, name,
-                  " must have integers, got ", describe(a[name]));
+                  " must be an integer tensor, got ", describe(a[name]));
   if (a.is_none(zero_point)) return x.to(at::kDouble);
   const Tensor zero = a.tensor(zero_point).to(at::kDouble);
   const bool has_own_shape = zero.dim() > 1 && zero.numel() != 1;
@@ -57,8 +57,8 @@ Padding padding_of(const Args& a, const Tensor& x, const Tensor& w, const Ints& 
     return {Ints(pads.begin(), middle), Ints(middle, pads.end())};
   }
   if (mode == "NOTSET" || mode == "VALID") return padding;
-  SPARSEBIT_CHECK(mode == "SAME_UPPER" || mode == "SAME_LOWER", InvalidArgument, "auto_pad is '",
-                  mode, "'");
+  SPARSEBIT_CHECK(mode == "SAME_UPPER" || mode == "SAME_LOWER", InvalidArgument,
+                  "unknown auto_pad '", mode, "'");
   for (size_t i = 0; i < axes; ++i) {
     const auto dim = static_cast<int64_t>(i) + 2;
     const int64_t reach = (w.size(dim) - 1) * dilations[i] + 1;
@@ -80,10 +80,11 @@ Ints window_ints(const Args& a, const char* name, size_t axes) {
 /// @param x, w  centred, so that padding is zero
 Tensor integer_conv(const Args& a, const Tensor& x, const Tensor& w) {
   SPARSEBIT_CHECK(x.dim() == w.dim() && x.dim() >= 3 && x.dim() <= 5, InvalidArgument,
-                  "a convolution of ", x.dim(), " axes with a weight of ", w.dim());
+                  "input and weight must have the same rank of 3 to 5, got ", x.dim(), " and ",
+                  w.dim());
   const auto axes = static_cast<size_t>(x.dim() - 2);
   const int64_t groups = a.integer("group");
-  SPARSEBIT_CHECK(groups > 0, InvalidArgument, "group is ", groups);
+  SPARSEBIT_CHECK(groups > 0, InvalidArgument, "group must be positive, got ", groups);
   const Ints strides = window_ints(a, "strides", axes),
              dilations = window_ints(a, "dilations", axes);
   const Padding padding = padding_of(a, x, w, strides, dilations);

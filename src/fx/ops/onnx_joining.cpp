@@ -16,7 +16,7 @@ Value split(const Args& a) {
   const int64_t axis = at::maybe_wrap_dim(a.integer("axis"), x.dim());
   if (!a.is_none("split")) return tuple_of(x.split_with_sizes(int_input(a, "split"), axis));
   const int64_t count = a.integer("num_outputs"), size = x.size(axis);
-  SPARSEBIT_CHECK(count > 0, InvalidArgument, "num_outputs is ", count);
+  SPARSEBIT_CHECK(count > 0, InvalidArgument, "num_outputs must be positive, got ", count);
   const int64_t part = (size + count - 1) / count;
   std::vector<Tensor> parts;
   for (int64_t i = 0; i < count; ++i) {
@@ -28,14 +28,14 @@ Value split(const Args& a) {
 
 /// Elements start, start + step, ... before `end`, with numpy's rules for bounds outside.
 Tensor slice_axis(const Tensor& x, int64_t axis, int64_t start, int64_t end, int64_t step) {
-  SPARSEBIT_CHECK(step != 0, InvalidArgument, "a step of a slice is 0");
+  SPARSEBIT_CHECK(step != 0, InvalidArgument, "steps must not be 0");
   const int64_t size = x.size(axis);
   if (step > 0) return x.slice(axis, start, end, step);
   const auto resolve = [size](int64_t bound) {
     return std::clamp(bound < 0 ? bound + size : bound, int64_t{-1}, size - 1);
   };
   const int64_t first = resolve(start), stop = resolve(end);
-  // the same elements in ascending order, turned round
+  // the same elements in ascending order, reversed below
   const int64_t stride = step < -size ? size + 1 : -step;
   const int64_t count = first > stop ? (first - stop + stride - 1) / stride : 0;
   if (count == 0) return x.slice(axis, 0, 0);

@@ -10,7 +10,7 @@ namespace {
 
 using at::Tensor;
 
-/// Each element along the axis is the sum of those before it; itself included unless exclusive.
+/// The sum of the elements up to each position, which is included unless `exclusive`.
 Value cumsum(const Args& a) {
   const Tensor x = a.tensor("x");
   const int64_t axis = at::maybe_wrap_dim(a.integer("axis"), x.dim());
@@ -25,7 +25,7 @@ Value cumsum(const Args& a) {
   return reverse ? sums.flip({axis}) : sums;
 }
 
-/// Minus the input at the label, weighted; labels equal to ignore_index do not count.
+/// Minus the input at the label, weighted; labels equal to ignore_index are skipped.
 Value likelihood_loss(const Args& a) {
   const std::string reduction = a.text("reduction");
   const int64_t number = reduction == "none"   ? at::Reduction::None

@@ -12,7 +12,7 @@ using Ints = std::vector<int64_t>;
 
 enum class Mode { Constant, Reflect, Edge, Wrap };
 
-/// Which element of an axis stands at each place of the padded one. Amounts may be negative.
+/// The source index of each position of the padded axis. Amounts may be negative.
 Tensor padded_places(int64_t size, int64_t begin, int64_t end, Mode mode) {
   const Tensor place = at::arange(-begin, size + end, at::kLong);
   if (mode == Mode::Edge) return place.clamp(0, size - 1);
@@ -22,7 +22,7 @@ Tensor padded_places(int64_t size, int64_t begin, int64_t end, Mode mode) {
   return at::minimum(folded, period - folded).clamp(0, size - 1);
 }
 
-/// Amounts of all axes, before and after, from those of the axes that were named.
+/// Padding before and after each axis; 0 for axes that are not in `axes`.
 std::pair<Ints, Ints> read_amounts(const Args& a, const Tensor& x) {
   const Ints pads = int_input(a, "pads");
   Ints axes;
@@ -66,13 +66,13 @@ Value pad(const Args& a) {
     const int64_t before = begin[static_cast<size_t>(axis)], after = end[static_cast<size_t>(axis)];
     if (before == 0 && after == 0) continue;
     SPARSEBIT_CHECK(x.size(axis) > 0, InvalidArgument, "axis ", axis,
-                    " has no elements to pad it with");
+                    " is empty; only mode 'constant' can pad it");
     x = x.index_select(axis, padded_places(x.size(axis), before, after, mode));
   }
   return x;
 }
 
-/// Cuts off or adds zeros on both sides; of an odd amount the larger half lies at the end.
+/// Crops or pads with zeros on both sides; for an odd amount the larger half is at the end.
 Value center_crop_pad(const Args& a) {
   Tensor x = a.tensor("input_data");
   const Ints shape = int_input(a, "shape");
@@ -83,7 +83,7 @@ Value center_crop_pad(const Args& a) {
                   " entries for ", axes.size(), " axes");
   for (size_t i = 0; i < axes.size(); ++i) {
     const int64_t size = x.size(axes[i]), wanted = shape[i];
-    SPARSEBIT_CHECK(wanted >= 0, InvalidArgument, "shape contains ", wanted);
+    SPARSEBIT_CHECK(wanted >= 0, InvalidArgument, "shape must not be negative, got ", wanted);
     if (wanted <= size) {
       x = x.narrow(axes[i], (size - wanted) / 2, wanted);
       continue;

@@ -14,7 +14,7 @@ namespace {
 using at::Tensor;
 using Ints = std::vector<int64_t>;
 
-/// How a window slides over the axes behind batch and channels, one entry per axis.
+/// How a window slides over the spatial axes, one entry per axis.
 struct Geometry {
   Ints kernel, stride, dilation, begin, end, out;
 
@@ -106,8 +106,8 @@ at::Scalar lowest(at::ScalarType dtype) {
   return value;
 }
 
-/// Places in the whole input of the elements that were picked from the windows.
-/// @param picked  which element of each window, in order.
+/// Flat positions in the whole input of the elements that were picked from the windows.
+/// @param picked  position of the picked element in each window.
 Tensor places(const Tensor& x, const Geometry& g, Tensor picked, bool column_major) {
   std::vector<Tensor> coordinates(g.axes());
   for (size_t i = g.axes(); i-- > 0;) {
@@ -176,8 +176,8 @@ Ints spatial_dims(const Tensor& x) {
   return dims;
 }
 
-/// The inverse of MaxPool: `I` says where the elements of `X` go. Its places count through the
-/// size that the attributes imply; a larger `output_shape` adds zeros behind.
+/// The inverse of MaxPool: `I` has the flat positions of the elements of `X` in an output of the
+/// size that the attributes imply; a larger `output_shape` appends zeros.
 Value max_unpool(const Args& a) {
   const Tensor x = a.tensor("X"), places = a.tensor("I");
   SPARSEBIT_CHECK(x.dim() >= 3 && places.sizes() == x.sizes(), InvalidArgument,
@@ -189,7 +189,8 @@ Value max_unpool(const Args& a) {
   Ints shape = x.sizes().vec();
   for (size_t i = 0; i < n; ++i) {
     shape[i + 2] = (shape[i + 2] - 1) * stride[i] + kernel[i] - pads[i] - pads[n + i];
-    SPARSEBIT_CHECK(shape[i + 2] >= 0, InvalidArgument, "pads leave nothing of axis ", i + 2);
+    SPARSEBIT_CHECK(shape[i + 2] >= 0, InvalidArgument, "pads are larger than axis ", i + 2,
+                    " of the output");
   }
   const Tensor flat = at::zeros(shape, x.options()).flatten();
   const Tensor y =

@@ -37,7 +37,7 @@ Tensor along_axis(const Tensor& values, const Tensor& x, int64_t axis, const cha
                   " axes, expected at most 1");
   const int64_t dim = at::maybe_wrap_dim(axis, x.dim());
   SPARSEBIT_CHECK(values.numel() == x.size(dim), InvalidArgument, name, " has ", values.numel(),
-                  " elements, axis ", dim, " of the input ", x.size(dim));
+                  " elements, but axis ", dim, " of the input has ", x.size(dim));
   std::vector<int64_t> shape(static_cast<size_t>(x.dim()), 1);
   shape[static_cast<size_t>(dim)] = values.numel();
   return values.reshape(shape);
@@ -49,7 +49,8 @@ namespace {
 Tensor along_blocks(const Tensor& values, const Tensor& x, int64_t axis, int64_t block,
                     const char* name) {
   SPARSEBIT_CHECK(values.dim() == x.dim() && block > 0, InvalidArgument, name, " has ",
-                  values.dim(), " axes and blocks of ", block, ", the input ", x.dim(), " axes");
+                  values.dim(), " axes and block_size is ", block,
+                  "; expected as many axes as the input, ", x.dim(), ", and a positive block_size");
   const int64_t dim = at::maybe_wrap_dim(axis, x.dim());
   const int64_t size = x.size(dim), count = values.size(dim);
   // count * block >= size without overflow
@@ -87,7 +88,7 @@ Value quantize_linear(const Args& a) {
 Value dequantize_linear(const Args& a) {
   const Tensor x = a.tensor("x"), scale = spread(a, x, "x_scale");
   const at::ScalarType dtype = scale.scalar_type();
-  SPARSEBIT_CHECK(at::isFloatingType(dtype), InvalidArgument, "x_scale is of type ",
+  SPARSEBIT_CHECK(at::isFloatingType(dtype), InvalidArgument, "x_scale must be floating, got ",
                   dtype_name(dtype));
   const at::ScalarType wide = dtype == at::kDouble ? at::kDouble : at::kFloat;
   const bool is_exact = x.element_size() <= 2;
@@ -99,7 +100,7 @@ Value dequantize_linear(const Args& a) {
 /// uint8, with the range of the input, widened to contain zero: (y, scale, zero_point).
 Value dynamic_quantize_linear(const Args& a) {
   const Tensor x = a.tensor("x").to(at::kFloat);
-  SPARSEBIT_CHECK(x.numel() > 0, InvalidArgument, "the input is empty");
+  SPARSEBIT_CHECK(x.numel() > 0, InvalidArgument, "the input must not be empty");
   const Tensor low = x.min().clamp_max(0), high = x.max().clamp_min(0);
   const Tensor range = (high - low) / 255;
   const Tensor scale = at::where(range == 0, at::ones_like(range), range);

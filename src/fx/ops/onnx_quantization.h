@@ -4,7 +4,7 @@
 
 namespace sparsebit::fx {
 
-/// Rounded numbers as integers of 8 or 16 bits; what is out of range becomes the nearest limit.
+/// Rounded numbers as integers of 8 or 16 bits, clamped to the range of the type.
 at::Tensor saturated(const at::Tensor& x, at::ScalarType dtype);
 
 /// One value for all of `x`, or one for each position along an axis of it, in a shape that

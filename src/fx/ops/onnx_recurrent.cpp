@@ -13,7 +13,7 @@ namespace {
 using at::Tensor;
 using Function = std::function<Tensor(const Tensor&)>;
 
-/// One of ONNX's activation functions. What it takes of alpha and beta has these defaults.
+/// One of ONNX's activation functions, with the defaults of alpha and beta where it takes them.
 struct Activation {
   std::string_view name;
   c10::optional<double> alpha, beta;
@@ -39,7 +39,7 @@ const std::vector<Activation>& activations() {
   return all;
 }
 
-/// Takes the next number of a list of those that were given, else the default.
+/// The next number of `given`, else the default; 0 for a function without this parameter.
 double take(c10::optional<double> otherwise, const std::vector<Value>& given, size_t& next) {
   if (!otherwise) return 0;
   return next < given.size() ? given[next++].to_double() : *otherwise;
@@ -62,7 +62,7 @@ std::vector<Function> read_activations(const Args& a, const std::vector<Value>& 
     for (char& ch : name) ch = static_cast<char>(std::tolower(static_cast<unsigned char>(ch)));
     const auto it = std::find_if(activations().begin(), activations().end(),
                                  [&](const Activation& f) { return f.name == name; });
-    SPARSEBIT_CHECK(it != activations().end(), InvalidArgument, "there is no activation '",
+    SPARSEBIT_CHECK(it != activations().end(), InvalidArgument, "unknown activation '",
                     given.string(), "'");
     const double alpha = take(it->alpha, alphas, next_alpha);
     const double beta = take(it->beta, betas, next_beta);
@@ -71,13 +71,13 @@ std::vector<Function> read_activations(const Args& a, const std::vector<Value>& 
   return functions;
 }
 
-/// What one direction of a recurrent layer computes with.
+/// Weights and settings of one direction of a recurrent layer.
 struct Layer {
   Tensor weight, recurrence;  ///< [gates * hidden, inputs] and [gates * hidden, hidden]
   Tensor bias, recurrent_bias;
   Tensor peephole;          ///< [3 * hidden], LSTM only; undefined when there is none
   std::vector<Function> f;  ///< activations
-  double clip = 0;          ///< 0: not at all
+  double clip = 0;          ///< 0: no clipping
   bool linear_before_reset = false, input_forget = false;
 
   Tensor clipped(const Tensor& x) const { return clip > 0 ? x.clamp(-clip, clip) : x; }
@@ -87,7 +87,7 @@ struct State {
   Tensor h, c;  ///< [batch, hidden]; c only for an LSTM
 };
 
-/// One step: `x` is the input's part of the gates, weight and bias applied.
+/// One time step: `x` is the input's part of the gates, with weight and bias applied.
 using Step = State (*)(const Layer&, const Tensor& x, const State&);
 
 State rnn_step(const Layer& l, const Tensor& x, const State& s) {
@@ -140,7 +140,7 @@ Tensor run_direction(const Layer& l, Step step, const Tensor& x, const Tensor& l
   return results.empty() ? state.h.new_empty({0, x.size(1), state.h.size(1)}) : at::stack(results);
 }
 
-/// A whole operator: how many gates it has, which activations it uses and how it steps.
+/// A recurrent operator: number of gates, default activations and function of a time step.
 struct Kind {
   int64_t gates;
   std::vector<Value> activations;
@@ -163,7 +163,7 @@ Weights read_weights(const Args& a, const Kind& kind, const Tensor& x) {
   const int64_t rows = kind.gates * all.hidden, d = all.directions;
   SPARSEBIT_CHECK(a.is_none("hidden_size") || a.integer("hidden_size") == all.hidden,
                   InvalidArgument, "hidden_size is ", a.integer("hidden_size"),
-                  ", but R is made for ", all.hidden);
+                  ", but R has a hidden size of ", all.hidden);
   const auto check = [](const char* name, const Tensor& tensor, at::IntArrayRef shape) {
     SPARSEBIT_CHECK(tensor.sizes() == shape, InvalidArgument, name, " has shape ", tensor.sizes(),
                     ", expected ", shape);
@@ -202,8 +202,8 @@ Tensor initial_state(const Args& a, const char* name, const Weights& all, const 
   const Tensor given = a.tensor(name);
   const Tensor state = batch_first && given.dim() == 3 ? given.transpose(0, 1) : given;
   SPARSEBIT_CHECK(state.sizes() == at::IntArrayRef(shape), InvalidArgument, name, " has shape ",
-                  given.sizes(), " for ", all.directions, " directions, a batch of ", x.size(1),
-                  " and ", all.hidden, " hidden features");
+                  given.sizes(), ", but directions, batch and hidden size are ",
+                  at::IntArrayRef(shape));
   return state;
 }
 
@@ -233,7 +233,7 @@ Value run(const Args& a, const Kind& kind) {
     last_h.push_back(state.h);
     last_c.push_back(state.c);
   }
-  const int64_t axis = batch_first ? 1 : 0;  // of the directions, in a state
+  const int64_t axis = batch_first ? 1 : 0;  // axis of the directions in a state
   const Tensor y = at::stack(results, 1);    // [time, directions, batch, hidden]
   Tuple all_results{batch_first ? y.permute({2, 0, 1, 3}) : y, at::stack(last_h, axis)};
   if (kind.has_cell) all_results.items.emplace_back(at::stack(last_c, axis));

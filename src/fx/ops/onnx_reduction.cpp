@@ -5,7 +5,7 @@
 
 #include <ATen/ATen.h>
 
-// ONNX's reductions, for axes that are computed. Constant ones are written with torch's functions.
+// ONNX's reductions, for axes that are computed. With constant axes torch's functions are used.
 
 namespace sparsebit::fx {
 namespace {
@@ -55,7 +55,7 @@ Ints axes_of(const Args& a) { return a.is_none("axes") ? Ints{} : int_input(a, "
 
 Tensor unchanged(const Tensor& x) { return x; }
 
-/// @param single  what reducing each element alone gives
+/// @param single  the reduction of single elements, for noop_with_empty_axes
 void add(OperatorTable& table, const char* name, Reduce reduce,
          Tensor (*single)(const Tensor&) = unchanged) {
   table.add({.name = name,

@@ -88,10 +88,10 @@ std::vector<Axis> read_axes(const Args& a, const Tensor& x) {
   }
   if (!is_given(a, "roi")) return axes;
   const Doubles roi = number_list(a, "roi");
-  if (roi.size() != 2 * axes.size()) return axes;  // it only matters to one mode
+  if (roi.size() != 2 * axes.size()) return axes;  // only tf_crop_and_resize uses it
   for (size_t i = 0; i < axes.size(); ++i) {
     SPARSEBIT_CHECK(std::isfinite(roi[i]) && std::isfinite(roi[axes.size() + i]), InvalidArgument,
-                    "roi is not finite");
+                    "roi: a coordinate is not finite");
     axes[i].roi_start = roi[i];
     axes[i].roi_end = roi[axes.size() + i];
   }
@@ -108,7 +108,7 @@ enum Transformation {
   kTfHalfPixel
 };
 
-/// Where each element of the result lies on the input's axis.
+/// The position of each element of the result on the input's axis.
 Tensor coordinates(const Axis& axis, int64_t how) {
   const Tensor x = at::arange(axis.out, at::kDouble);
   const auto size = static_cast<double>(axis.size);
@@ -184,7 +184,7 @@ Tensor mix_axis(const Args& a, const Tensor& x, const Axis& axis, const Tensor& 
   return y;
 }
 
-/// Where the axis was left, `value` stands, as TensorFlow's crop_and_resize has it.
+/// Fills positions outside of the axis with `value`, as TensorFlow's crop_and_resize does.
 Tensor extrapolate(const Tensor& y, const Axis& axis, const Tensor& at_x, double value) {
   const Tensor outside = at_x.lt(0).logical_or(at_x.gt(static_cast<double>(axis.size - 1)));
   Ints shape(static_cast<size_t>(y.dim()), 1);

@@ -13,7 +13,7 @@ using at::Tensor;
 
 struct Settings {
   int64_t height, width, sampling;
-  double scale, shift;  ///< what moves a corner to the middle of its pixel
+  double scale, shift;  ///< shift is subtracted: 0.5 for half_pixel, else 0
   bool average;
 };
 
@@ -29,8 +29,8 @@ Samples place_samples(double start, double length, int64_t bins, int64_t samplin
                       at::TensorOptions options) {
   const double bin = length / static_cast<double>(bins);
   const int64_t count = sampling > 0 ? sampling : static_cast<int64_t>(std::ceil(bin));
-  SPARSEBIT_CHECK(count * bins < (int64_t{1} << 24), InvalidArgument, "a region of length ", length,
-                  " is too large");
+  SPARSEBIT_CHECK(count * bins < (int64_t{1} << 24), InvalidArgument, "rois: a region of length ",
+                  length, " is too large");
   Samples s{.low = {}, .high = {}, .low_weight = {}, .high_weight = {}, .per_bin = count};
   if (count <= 0) return s;
   const double step = bin / static_cast<double>(count);
@@ -75,8 +75,8 @@ Tensor align_region(const Tensor& image, const at::TensorAccessor<double, 1>& bo
   const auto corner = [&](int64_t i) { return box[i] * set.scale - set.shift; };
   double width = corner(2) - corner(0), height = corner(3) - corner(1);
   SPARSEBIT_CHECK(std::isfinite(width) && std::isfinite(height), InvalidArgument,
-                  "a region is not finite");
-  if (set.shift == 0) {  // the old way: no region is smaller than a pixel
+                  "rois: a coordinate is not finite");
+  if (set.shift == 0) {  // output_half_pixel: no region is smaller than a pixel
     width = std::max(width, 1.0);
     height = std::max(height, 1.0);
   }

@@ -11,7 +11,7 @@ namespace {
 using at::Tensor;
 using Ints = std::vector<int64_t>;
 
-/// 0 copies the input's size unless `allowzero`; -1 is what is left.
+/// 0 copies the input's size unless `allowzero`; -1 is inferred from the number of elements.
 Value reshape(const Args& a) {
   const Tensor x = a.tensor("data");
   Ints shape = int_input(a, "shape");
@@ -21,7 +21,7 @@ Value reshape(const Args& a) {
   return at::reshape(x, shape);
 }
 
-/// Two axes: those before `axis` as one, and the others as one.
+/// Merges the axes before `axis` into one, and the others into a second one.
 Value flatten(const Args& a) {
   const Tensor x = a.tensor("input");
   int64_t axis = a.integer("axis");
@@ -31,7 +31,7 @@ Value flatten(const Args& a) {
   return at::reshape(x, {rows, columns});
 }
 
-/// Both sides may have axes of size 1 that follow the other.
+/// Broadcasts in both directions: either side may have axes of size 1.
 Value expand(const Args& a) {
   const Tensor x = a.tensor("input");
   Ints shape = int_input(a, "shape");
@@ -42,7 +42,7 @@ Value expand(const Args& a) {
     if (size == 1) size = x.size(i);
   }
   for (const int64_t size : shape) {
-    SPARSEBIT_CHECK(size >= 0, InvalidArgument, "shape contains ", size);
+    SPARSEBIT_CHECK(size >= 0, InvalidArgument, "shape must not be negative, got ", size);
   }
   return x.expand(shape);
 }
@@ -61,8 +61,8 @@ Value squeeze(const Args& a) {
   Ints axes = wrap_axes(int_input(a, "axes"), x.dim());
   std::sort(axes.rbegin(), axes.rend());
   for (const int64_t axis : axes) {
-    SPARSEBIT_CHECK(x.size(axis) == 1, InvalidArgument, "axis ", axis, " has size ", x.size(axis),
-                    ", which is not 1");
+    SPARSEBIT_CHECK(x.size(axis) == 1, InvalidArgument, "axis ", axis,
+                    " must have size 1 to be squeezed, got ", x.size(axis));
     x = x.squeeze(axis);
   }
   return x;
@@ -102,17 +102,19 @@ Value trilu(const Args& a) {
 
 void check_image(const Tensor& x, int64_t block) {
   SPARSEBIT_CHECK(x.dim() == 4, InvalidArgument, "expected 4 axes, got ", x.dim());
-  SPARSEBIT_CHECK(block > 0 && block < (int64_t{1} << 31), InvalidArgument, "blocksize is ", block);
+  SPARSEBIT_CHECK(block > 0 && block < (int64_t{1} << 31), InvalidArgument,
+                  "blocksize must be positive and less than 2^31, got ", block);
 }
 
-/// DCR keeps the place in the block in the outer part of the channels, CRD in the inner one.
+/// The position in a block is the outer part of the channel axis for DCR, the inner part for CRD.
 Value depth_to_space(const Args& a) {
   const Tensor x = a.tensor("input");
   const int64_t block = a.integer("blocksize");
   check_image(x, block);
   if (number_of(a, "mode", {"DCR", "CRD"}) == 1) return at::pixel_shuffle(x, block);
-  SPARSEBIT_CHECK(x.size(1) % (block * block) == 0, InvalidArgument, x.size(1),
-                  " channels do not make blocks of ", block, " x ", block);
+  SPARSEBIT_CHECK(x.size(1) % (block * block) == 0, InvalidArgument,
+                  "the number of channels must be divisible by ", block * block, ", got ",
+                  x.size(1));
   const int64_t n = x.size(0), depth = x.size(1) / (block * block), h = x.size(2), w = x.size(3);
   const Tensor blocks = x.reshape({n, block, block, depth, h, w}).permute({0, 3, 4, 1, 5, 2});
   return blocks.reshape({n, depth, h * block, w * block});
@@ -123,18 +125,20 @@ Value space_to_depth(const Args& a) {
   const int64_t block = a.integer("blocksize");
   check_image(x, block);
   const int64_t n = x.size(0), depth = x.size(1), h = x.size(2) / block, w = x.size(3) / block;
-  SPARSEBIT_CHECK(h * block == x.size(2) && w * block == x.size(3), InvalidArgument, x.size(2),
-                  " x ", x.size(3), " is not made of blocks of ", block, " x ", block);
+  SPARSEBIT_CHECK(h * block == x.size(2) && w * block == x.size(3), InvalidArgument,
+                  "height and width must be divisible by ", block, ", got ", x.size(2), " x ",
+                  x.size(3));
   const Tensor blocks = x.reshape({n, depth, h, block, w, block}).permute({0, 3, 5, 1, 2, 4});
   return blocks.reshape({n, depth * block * block, h, w});
 }
 
-/// Turns the first `sequence_lens[i]` elements of each sequence round.
+/// Reverses the first `sequence_lens[i]` elements of each sequence.
 Value reverse_sequence(const Args& a) {
   const Tensor x = a.tensor("input");
   const int64_t time = at::maybe_wrap_dim(a.integer("time_axis"), x.dim());
   const int64_t batch = at::maybe_wrap_dim(a.integer("batch_axis"), x.dim());
-  SPARSEBIT_CHECK(time != batch, InvalidArgument, "time_axis and batch_axis are both ", time);
+  SPARSEBIT_CHECK(time != batch, InvalidArgument, "time_axis and batch_axis must differ, got ",
+                  time);
   const Tensor lengths = a.tensor("sequence_lens").to(at::kLong);
   SPARSEBIT_CHECK(lengths.dim() == 1 && lengths.size(0) == x.size(batch), InvalidArgument,
                   "sequence_lens has shape ", lengths.sizes(), " for a batch of ", x.size(batch));
@@ -154,8 +158,7 @@ Value compress(const Args& a) {
   return x.index_select(axis, at::nonzero(condition).squeeze(1));
 }
 
-/// Results: the different elements or slices, where each appears first, which one each place has,
-/// and how often each appears.
+/// Returns (unique elements or slices, index of their first occurrence, inverse indices, counts).
 Value unique(const Args& a) {
   const Tensor x = a.is_none("axis") ? a.tensor("X").flatten() : a.tensor("X");
   const int64_t axis = at::maybe_wrap_dim(a.is_none("axis") ? 0 : a.integer("axis"), x.dim());

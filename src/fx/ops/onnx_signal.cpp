@@ -14,7 +14,7 @@ namespace {
 using at::Tensor;
 using Ints = std::vector<int64_t>;
 
-/// ONNX's last axis holds a real number, or a complex one in two parts.
+/// The last axis in ONNX holds a real number, or real and imaginary part of a complex one.
 Tensor to_signal(const Tensor& x) {
   SPARSEBIT_CHECK(x.dim() >= 2 && (x.size(-1) == 1 || x.size(-1) == 2), InvalidArgument,
                   "the last axis of a signal must hold 1 or 2 numbers, got shape ", x.sizes());
@@ -25,7 +25,8 @@ Tensor to_signal(const Tensor& x) {
 Value dft(const Args& a) {
   const Tensor given = a.tensor("input"), x = to_signal(given.to(at::kDouble));
   const int64_t axis = at::maybe_wrap_dim(a.is_none("axis") ? -2 : a["axis"].to_int(), given.dim());
-  SPARSEBIT_CHECK(axis < x.dim(), InvalidArgument, "axis ", axis, " holds the parts of a number");
+  SPARSEBIT_CHECK(axis < x.dim(), InvalidArgument, "axis ", axis,
+                  " holds real and imaginary parts");
   c10::optional<int64_t> length;
   if (!a.is_none("dft_length")) length = a["dft_length"].to_int();
   const bool onesided = a.flag("onesided"), inverse = a.flag("inverse");
@@ -46,8 +47,8 @@ Value stft(const Args& a) {
                   "neither window nor frame_length is given");
   const int64_t length = a.is_none("frame_length") ? window->numel() : a["frame_length"].to_int();
   SPARSEBIT_CHECK(x.dim() == 2 && step > 0 && length > 0 && length <= x.size(1), InvalidArgument,
-                  "frames of ", length, " every ", step, " do not fit a signal of shape ",
-                  x.sizes());
+                  "frame_length ", length, " and frame_step ", step,
+                  " do not fit a signal of shape ", x.sizes());
   SPARSEBIT_CHECK(!window || window->sizes() == at::IntArrayRef({length}), InvalidArgument,
                   "window has shape ", window->sizes(), ", expected [", length, "]");
   Tensor frames = x.unfold(1, length, step);
@@ -96,7 +97,7 @@ Value mel_weight_matrix(const Args& a) {
   SPARSEBIT_CHECK(bins > 0 && bins < 65536 && length > 0 && length < (1 << 24) && rate > 0,
                   InvalidArgument, "num_mel_bins, dft_length or sample_rate is out of range");
   SPARSEBIT_CHECK(low >= 0 && low < high && std::isfinite(high), InvalidArgument,
-                  "the edges must be 0 <= lower < upper, got ", low, " and ", high);
+                  "the edges in hertz must be 0 <= lower < upper, got ", low, " and ", high);
   const Ints edges = mel_edges(bins, length, rate, low, high);
   const Tensor matrix = at::zeros({length / 2 + 1, bins}, at::kDouble);
   for (int64_t i = 0; i < bins; ++i) {

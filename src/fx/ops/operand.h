@@ -21,7 +21,7 @@ at::Tensor tensor_from(const Value& data, c10::optional<at::ScalarType> dtype = 
 using PlainBinary = Value (*)(const Value&, const Value&);
 
 /// Kernel of an operator whose first two arguments are its operands, either of which may be a
-/// number. Without a tensor among them `plain` decides; null means that there must be one.
+/// number. `plain` computes calls without a tensor; null: one operand must be a tensor.
 template <class Pure>
 Kernel binary(Pure pure, PlainBinary plain = nullptr) {
   return [=](const Args& a) -> Value {
@@ -31,7 +31,7 @@ Kernel binary(Pure pure, PlainBinary plain = nullptr) {
   };
 }
 
-/// As above for operators with an argument `inplace`, which only a tensor on the left can obey:
+/// As above for operators with an argument `inplace`, which only applies to a tensor on the left:
 /// `n += x` with a number n makes a new tensor.
 template <class Pure, class Inplace>
 requires std::invocable<Inplace, at::Tensor&, const at::Tensor&, const Args&> Kernel

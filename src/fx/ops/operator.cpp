@@ -71,7 +71,7 @@ const Operator& OperatorTable::add(Operator op) {
   return stored;
 }
 
-/// Everything that can be wrong with an entry, before any of it is stored.
+/// Validates an entry before any part of it is stored.
 void OperatorTable::check(const Operator& op) const {
   SPARSEBIT_CHECK(op.kernel, InvalidArgument, "operator '", op.name, "' has no kernel");
   SPARSEBIT_CHECK(op.inplace.empty() || op.schema.find(kInplace), InvalidArgument, "operator '",

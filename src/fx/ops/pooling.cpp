@@ -67,7 +67,7 @@ Value lp_pool(const Args& a, Pool pool) {
   return (mean.sign() * at::relu(mean.abs())).mul(window).pow(1.0 / a.number("norm_type"));
 }
 
-/// Where max_unpool puts values: the size that pooling must have started from.
+/// The output size of max_unpool; by default the smallest input that pools to the given size.
 template <size_t N>
 Ints unpooled_size(const Args& a, const Ints& stride) {
   const at::Tensor x = a.tensor("input");

@@ -12,7 +12,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// A call's input with a batch axis, and what is needed to take it away again.
+/// A call's input with a batch axis, and whether the call had one.
 struct Sequence {
   at::Tensor input;
   bool batched;

@@ -77,7 +77,7 @@ at::Tensor area(const at::Tensor& x, const Target& to) {
   return at::adaptive_avg_pool3d(x, *to.sizes);
 }
 
-/// A mode that mixes neighbours: defined for one rank, and where corners lie matters.
+/// A mode that interpolates between neighbours: defined for one rank, takes align_corners.
 struct MixingMode {
   std::string_view name;
   int64_t rank;

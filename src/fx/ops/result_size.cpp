@@ -12,8 +12,8 @@ namespace {
 
 using Tensors = std::vector<at::Tensor>;
 
-/// Shapes have no more axes. Also how many numbers an operator may give for each element: nonzero
-/// gives as many as there are axes, sort gives two.
+/// The most axes of a shape. Also the most numbers that an operator returns for an element: nonzero
+/// returns one per axis, sort returns two.
 constexpr int64_t kMostAxes = 16;
 
 double elements(const at::Tensor& tensor) { return static_cast<double>(tensor.numel()); }
@@ -56,7 +56,7 @@ double broadcast(const Tensors& tensors) {
   return std::accumulate(sizes.begin(), sizes.end(), 1., std::multiplies<double>());
 }
 
-/// Rows of the one that is no index, on whatever axis they are looked up.
+/// Bound of a lookup of rows, whatever the axis: the table is the tensor without integers.
 double lookup(const Tensors& tensors) {
   const bool fits = tensors.size() == 2 && is_integral(tensors[0]) != is_integral(tensors[1]);
   if (!fits) return std::max(total(tensors), tensors.size() < 2 ? 0 : product(tensors));
@@ -68,7 +68,7 @@ double lookup(const Tensors& tensors) {
                   elements(index) * elements(table) / static_cast<double>(shortest));
 }
 
-/// Lists and texts that Python repeats, joins or makes a tensor of: `[0] * 1000`.
+/// Bound for lists and strings that are repeated, joined or made a tensor: `[0] * 1000`.
 double python_items(const Args& args) {
   double items = 0, factor = 1;
   for (const Value& value : args.values()) {
@@ -83,8 +83,8 @@ double python_items(const Args& args) {
   return std::max(1., items * factor);
 }
 
-/// The product of all numbers that may be sizes. A tensor of integers that is as short as a shape
-/// is one; of a longer one each element asks for at most as many as the largest.
+/// The product of all numbers that may be sizes. A tensor as short as a shape counts as one; a
+/// longer integer tensor counts as its largest element.
 double sizes_in(const Value& value) {
   double sizes = 1;
   value.map_items([&](const Value& item) {
@@ -107,13 +107,13 @@ std::optional<double> number(const Args& args, const char* name) {
   return is_one ? std::optional(value.to_double()) : std::nullopt;
 }
 
-/// Steps from one number to another: small steps make many.
+/// Factor for ranges: a step below 1 gives more elements than the difference of the bounds.
 double steps_of(const Args& args) {
   const double step = std::abs(number(args, "step").value_or(number(args, "delta").value_or(1)));
   return step > 0 && step < 1 ? 1 / step : 1;
 }
 
-/// One number that is meant for each axis of an image or a volume.
+/// Whether one number applies to each axis of an image or a volume.
 bool is_for_each_axis(const Parameter& parameter, const Value& value) {
   static const std::unordered_set<std::string> names = {
       "n",      "size",           "scale_factor", "output_size", "kernel_size",
@@ -121,15 +121,15 @@ bool is_for_each_axis(const Parameter& parameter, const Value& value) {
   return value.is_number() && !parameter.variadic && names.contains(parameter.name);
 }
 
-/// All numbers that may be sizes multiplied; those that are elements of the result are none.
+/// The product of all numbers that may be sizes, without those that fill the result.
 double all_sizes(const Args& args) {
   double sizes = steps_of(args);
   const std::vector<Parameter>& parameters = args.schema().parameters();
   for (size_t i = 0; i < parameters.size(); ++i) {
     const std::string& name = parameters[i].name;
     if (name == "fill_value" || name == "value" || name == "constant_value") continue;
-    const double told = sizes_in(args.values()[i]);
-    sizes *= is_for_each_axis(parameters[i], args.values()[i]) ? std::pow(told, 3) : told;
+    const double value = sizes_in(args.values()[i]);
+    sizes *= is_for_each_axis(parameters[i], args.values()[i]) ? std::pow(value, 3) : value;
   }
   return sizes;
 }
@@ -140,8 +140,7 @@ double most_elements(const Operator& op, const Args& args) {
   const Tensors tensors = tensors_in(args);
   switch (op.growth) {
     case Growth::None:
-      // What only moves or broadcasts elements gives at most one result for each tensor, and a
-      // mask.
+      // Views only move or broadcast elements: at most one result for each tensor, and a mask.
       if (op.view && !tensors.empty())
         return 2. * static_cast<double>(tensors.size()) *
                std::max(total(tensors), broadcast(tensors));

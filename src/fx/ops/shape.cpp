@@ -10,7 +10,7 @@ namespace {
 
 using at::Tensor;
 
-/// Tensor.view also takes one dtype, to look at the same bytes as other numbers.
+/// Tensor.view also takes one dtype, to reinterpret the same bytes.
 Value view(const Args& a) {
   const Tensor x = a.tensor("input");
   const std::vector<Value>& shape = a["shape"].items();
@@ -224,7 +224,7 @@ void add_shape_operators(OperatorTable& table) {
   add_permutations(table);
   add_rearrangements(table);
   add_diagonals(table);
-  // torch.nn.Identity swallows whatever it is built with; `remove` marks one that passes may drop.
+  // torch.nn.Identity ignores its constructor arguments; `remove` marks one that passes may drop.
   table.add({.name = "identity",
              .schema = "input",
              .modules = {{.type = "torch.nn.Identity",

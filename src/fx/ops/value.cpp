@@ -39,8 +39,8 @@ Value::Value(const std::vector<int64_t>& v) : data_(List(std::vector<Value>(v.be
 namespace {
 
 [[noreturn]] void fail(const Value& value, const char* expected) {
-  SPARSEBIT_CHECK(!value.is_node(), DataDependent, "the model asks for ", expected,
-                  " while it is traced, when values are not known yet");
+  SPARSEBIT_CHECK(!value.is_node(), DataDependent, "the model needs ", expected,
+                  " that depends on a traced value; values are not known while tracing");
   throw Error(ErrorKind::InvalidArgument,
               {.what = "wrong type", .expected = expected, .found = describe(value)});
 }

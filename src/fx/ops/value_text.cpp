@@ -14,7 +14,7 @@ namespace sparsebit::fx {
 namespace {
 
 constexpr int64_t kLargestWrittenTensor = 16;
-constexpr int kDeepestNesting = 200;  // far beyond any model, far below the stack's limit
+constexpr int kDeepestNesting = 200;  // more than any model has, and no stack overflow
 
 using NodeText = std::function<std::string(const Node&)>;
 
@@ -314,7 +314,7 @@ Value ValueReader::read_slice() {
 
 namespace {
 
-/// Appends the numbers inside nested lists and notes the size of each level in `shape`.
+/// Appends the numbers inside nested lists and records the size of each level in `shape`.
 void flatten_numbers(const Value& value, std::vector<Value>& numbers, std::vector<int64_t>& shape,
                      size_t depth) {
   if (!value.is_sequence()) {
@@ -328,7 +328,7 @@ void flatten_numbers(const Value& value, std::vector<Value>& numbers, std::vecto
 }
 
 at::Tensor tensor_from_numbers(const std::vector<Value>& numbers, at::ScalarType dtype) {
-  // Integers do not travel through double: above 2^53 that would change them.
+  // Integers are not converted to double, which would change those above 2^53.
   const bool integral = at::isIntegralType(dtype, /*includeBool=*/true);
   at::Tensor flat =
       at::empty({static_cast<int64_t>(numbers.size())}, integral ? at::kLong : at::kDouble);

@@ -166,7 +166,8 @@ TEST(OnnxIndexing, BadIndicesAreErrors) {
     run(*module, {at::ones({3, 4}), ints({3}).view({1, 1})});
     FAIL();
   } catch (const std::exception& e) {
-    EXPECT_THAT(e.what(), testing::HasSubstr("index 3 is outside of an axis with 3 elements"));
+    EXPECT_THAT(e.what(),
+                testing::HasSubstr("index 3 is out of range for an axis with 3 elements"));
   }
 }
 

@@ -89,11 +89,11 @@ TEST(OnnxQuantization, ConvolutionsOfIntegersPadWithTheZeroPoint) {
 
 TEST(OnnxQuantization, ArgumentsMustFit) {
   const Tensor x = at::rand({2, 3}), scales = at::ones({2});
-  EXPECT_THAT(
-      ([&] {
-        fx::call_function("onnx.QuantizeLinear", {x, scales});
-      }),
-      ThrowsMessage<std::exception>(HasSubstr("y_scale has 2 elements, axis 1 of the input 3")));
+  EXPECT_THAT(([&] {
+                fx::call_function("onnx.QuantizeLinear", {x, scales});
+              }),
+              ThrowsMessage<std::exception>(
+                  HasSubstr("y_scale has 2 elements, but axis 1 of the input has 3")));
   EXPECT_THAT(([&] {
                 fx::call_function("onnx.QuantizeLinear", {x, at::ones({2, 1})},
                                   {{"axis", 1}, {"block_size", 2}});

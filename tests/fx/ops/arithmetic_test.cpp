@@ -194,7 +194,7 @@ at::Tensor call(std::string_view spelling, const std::vector<Value>& args, const
   return run_kernel(*found.op, bind_call(found, args, kwargs)).tensor();
 }
 
-/// Where the machine traps the result wraps around as that of negation does.
+/// The hardware division traps; ours wraps around, as negation does.
 TEST(Arithmetic, TheSmallestIntegerByMinusOne) {
   constexpr int64_t kSmallest = std::numeric_limits<int64_t>::min();
   const at::Tensor x = at::tensor({kSmallest, int64_t{7}}),

@@ -94,7 +94,7 @@ TEST(Python, BuiltinsFollowPython) {
   expect_plain_results({
       {"max(1, 3, 2)", "int 3"},
       {"max([1.5, 0])", "float 1.5"},
-      {"max(1, 1.0)", "int 1"},  // the first of equals
+      {"max(1, 1.0)", "int 1"},  // the first of equal values
       {"min(2, 1)", "int 1"},
       {"min(('b', 'a'))", "str 'a'"},
       {"sum([1, 2, 3])", "int 6"},

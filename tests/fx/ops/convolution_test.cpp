@@ -134,7 +134,7 @@ TEST(Convolution, OutputSizeSetsOutputPadding) {
                  {x, w});
       },
       ThrowsMessage<Error>(
-          HasSubstr("output_size 12 of axis 1 is out of reach; it can be 9 to 11")));
+          HasSubstr("output_size 12 of axis 1 is out of range; it can be 9 to 11")));
   EXPECT_THAT(
       [&] {
         evaluate("torch.conv_transpose2d(%a, %b, output_size=[10])", {x, w});

@@ -132,11 +132,10 @@ TEST(GetItem, BadIndicesAreErrors) {
   EXPECT_EQ(error_of("operator.getitem(%a, (0, 0, 0))", {x}),
             "too many indices for tensor of dimension 2\n"
             "  in operator 'getitem' with input=Tensor[2, 3] float32, index=tuple (0, 0, 0)");
-  EXPECT_EQ(
-      error_of("operator.getitem(%a, 'x')", {x}),
-      "a tensor cannot be indexed with this; expected ints, slices, None, '...', bools, tensors "
-      "or lists of numbers, found str 'x'\n"
-      "  in operator 'getitem' with input=Tensor[2, 3] float32");
+  EXPECT_EQ(error_of("operator.getitem(%a, 'x')", {x}),
+            "invalid index of a tensor; expected ints, slices, None, '...', bools, tensors "
+            "or lists of numbers, found str 'x'\n"
+            "  in operator 'getitem' with input=Tensor[2, 3] float32");
 }
 
 struct SetCase {
@@ -169,7 +168,7 @@ TEST(SetItem, WritesIntoTheTensor) {
     EXPECT_TRUE(at::equal(ours, theirs)) << c.call;
   }
   EXPECT_EQ(error_of("operator.setitem([1, 2], 0, 5)"),
-            "only items of a tensor can be assigned, got list [1, 2]\n"
+            "item assignment is supported for tensors only, got list [1, 2]\n"
             "  in operator 'setitem' with input=list [1, 2]");
 }
 

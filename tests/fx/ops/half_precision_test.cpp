@@ -53,7 +53,8 @@ TEST(HalfPrecision, ABatchIsCountedOnce) {
 
 TEST(HalfPrecision, InputsThatAreOnlyReadAreNotWritten) {
   const at::Tensor nan = at::full({1, 1}, NAN, at::kHalf).expand({2, 2});
-  const at::Tensor y = call("torch.matmul", {nan, nan}).tensor();  // writing to it would throw
+  // A write to the expanded tensor would throw.
+  const at::Tensor y = call("torch.matmul", {nan, nan}).tensor();
   EXPECT_TRUE(y.isnan().all().item<bool>());
 }
 

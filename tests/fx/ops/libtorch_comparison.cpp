@@ -53,7 +53,7 @@ Outcome run(const OpCase& c, Run run_call) {
     leaves.push_back(leaf);
     inputs.push_back(differentiable ? leaf.clone() : leaf);  // in-place forms need a non-leaf
   }
-  at::manual_seed(7);  // operators that draw random numbers draw the same ones
+  at::manual_seed(7);  // random operators draw the same numbers
   outcome.outputs = run_call(inputs);
   outcome.inputs_after = inputs;
   at::Tensor loss = at::zeros({});
@@ -92,7 +92,7 @@ class CoverageCheck : public testing::Environment {
     if (testing::GTEST_FLAG(filter) != "*") return;
     for (const std::string& spelling : operators().spellings()) {
       const bool module = operators().get(spelling).module != nullptr;  // tested in tests/nn
-      const bool onnx = spelling.starts_with("onnx.");  // proven by ONNX's conformance data
+      const bool onnx = spelling.starts_with("onnx.");  // tested by ONNX's conformance data
       EXPECT_TRUE(module || onnx || tested_spellings().contains(spelling))
           << spelling << " is not compared with libtorch by any OpCase";
     }

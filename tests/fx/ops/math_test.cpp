@@ -8,7 +8,7 @@
 namespace sparsebit::fx::test::math_test {
 namespace {
 
-/// torch.f, Tensor.f, torch.f_ and Tensor.f_ for each name.
+/// torch.NAME, Tensor.NAME, torch.NAME_ and Tensor.NAME_ for each name.
 std::vector<OpCase> four_forms(const std::vector<std::string>& names, const at::Tensor& x,
                                bool inplace_gradients = true) {
   std::vector<OpCase> cases;

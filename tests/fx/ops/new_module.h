@@ -22,7 +22,7 @@ struct NewModule {
 ModuleState create_state(const NewModule& module, uint64_t seed = 1);
 
 /// Names and shapes in order ("weight[8, 3]", "bias None"), requires_grad, and that the same seed
-/// gives the same numbers. Also that a call of the module would find all arguments it needs.
+/// gives the same numbers. Also checks that a call of the module would find all its arguments.
 void expect_state(const NewModule& module, const std::vector<std::string>& parameters,
                   const std::vector<std::string>& buffers = {});
 

@@ -17,7 +17,7 @@ at::Tensor integers(std::vector<int64_t> shape, int64_t low,
                     int64_t high);  ///< int64 in [low, high)
 at::Tensor booleans(std::vector<int64_t> shape);
 
-/// One call written as text, evaluated by us and by libtorch.
+/// One call written as text, evaluated by Sparsebit and by libtorch.
 ///
 ///     {"torch.add(%a, %b, alpha=2)", {normal({2, 3}), normal({3})}}
 ///     {"%a.view(2, -1)", {normal({4, 3})}}
@@ -34,7 +34,7 @@ struct OpCase {
   double tolerance = 0.0;  ///< 0 = bit for bit
 };
 
-/// Values, gradients and what happened to the inputs (in-place forms) must agree.
+/// Results, gradients and the inputs after the call (in-place forms) must agree.
 void expect_equal_to_libtorch(const std::vector<OpCase>& cases);
 
 /// Evaluates the call with our operator table only. Numbers come back as numbers.
@@ -48,7 +48,7 @@ struct PlainCase {
 };
 void expect_plain_results(const std::vector<PlainCase>& cases);
 
-/// The message of the error that the call ends in; empty when there is none.
+/// The message of the error that the call throws; empty when there is none.
 std::string error_of(const std::string& call, const Tensors& inputs = {});
 
 /// Tensors inside a value, numbers and bools as 0-dim tensors, in order.

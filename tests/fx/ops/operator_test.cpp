@@ -92,7 +92,7 @@ TEST(DataSizes, OperatorsThatTakeSizesAsTensorsAreListed) {
   const std::set<std::string> sizing = {"axes",         "depth", "ends",    "K",      "limit",
                                         "output_shape", "pads",  "repeats", "scales", "shape",
                                         "size",         "sizes", "split",   "starts", "steps"};
-  // Lists of numbers in these; what they say is known when the graph is written.
+  // These take such arguments as attributes, which are known when the graph is written.
   const std::set<std::string> fixed = {"onnx.AveragePool", "onnx.ConvInteger", "onnx.LpPool",
                                        "onnx.MaxPool", "onnx.QLinearConv"};
   for (const Operator* op : operators().all()) {

@@ -43,7 +43,7 @@ TEST(Padding, EqualsLibtorch) {
       {"torch.nn.functional.pad(%a, (1, 2, 3, 0), 'circular')",
        {x},
        padded(F::PadFuncOptions({1, 2, 3, 0}).mode(torch::kCircular))},
-      // As the modules call it: one int is for all sides.
+      // As the modules call it: one int for all sides.
       {"torch.nn.functional.pad(%a, 2, 'reflect', spatial_dims=2)",
        {x},
        padded(F::PadFuncOptions({2, 2, 2, 2}).mode(torch::kReflect))},

@@ -146,7 +146,7 @@ TEST(PythonValue, WhatPythonRefusesIsAnError) {
       {power, -1.0, 0.5, "the power of a negative number is complex: -1 ** 0.5"},
       {bit_and, 1.0, 1, "unsupported operands for &: float 1.0 and int 1"},
       {left_shift, 1, -1, "negative shift count -1"},
-      // Python would go on with more digits.
+      // Python has integers of any size.
       {add, kLargest, 1, "the result does not fit in 64 bits"},
       {sub, kSmallest, 1, "the result does not fit in 64 bits"},
       {mul, kLargest, 2, "the result does not fit in 64 bits"},

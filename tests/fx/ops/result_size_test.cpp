@@ -11,14 +11,14 @@ double bound(const char* spelling, const std::vector<Value>& args, const Kwargs&
   return most_elements(*found.op, bind_call(found, args, kwargs));
 }
 
-/// A tensor that only says how large it is.
+/// A tensor of this shape that takes the memory of one element.
 at::Tensor sized(const std::vector<int64_t>& shape, at::ScalarType type = at::kFloat) {
   return at::zeros({1}, type).expand(shape);
 }
 
 at::Tensor longs(const std::vector<int64_t>& numbers) { return at::tensor(numbers, at::kLong); }
 
-// Each of these would give a billion elements, or nearly.
+// Each of these would return 2e8 elements or more.
 TEST(ResultSize, SmallArgumentsWithHugeResults) {
   constexpr double kHuge = 2e8;
   EXPECT_GE(bound("torch.add", {sized({16000, 1}), sized({1, 16000})}), kHuge);
@@ -45,7 +45,7 @@ TEST(ResultSize, SmallArgumentsWithHugeResults) {
   EXPECT_GE(bound("operator.mul", {List({0, 0}), 200000000}), kHuge);
 }
 
-/// A classifier's weight is transposed without being thought too large.
+/// Transposing a classifier's weight must not count as too large.
 TEST(ResultSize, ViewsHaveNoMoreElements) {
   EXPECT_LE(bound("torch.t", {sized({1000, 1280})}), 2 * 1280000);
   EXPECT_GE(bound("Tensor.expand_as", {sized({1000, 1}), sized({1, 1280})}), 1280000);

@@ -13,7 +13,7 @@
 
 namespace sparsebit::fx {
 
-/// Computes an operator with ATen, so that gradients come with it.
+/// Computes an operator with ATen functions, so that autograd works.
 using Kernel = std::function<Value(const Args&)>;
 
 /// One way to write a call of an operator: `torch.add`, `operator.add`, `Tensor.add`.
@@ -33,7 +33,7 @@ struct Form {
 /// Named tensors in order of registration; an undefined tensor is a slot that holds None.
 using TensorList = std::vector<std::pair<std::string, at::Tensor>>;
 
-/// What a new module of some type owns. Names with a dot belong to a child: "out_proj.weight".
+/// Parameters and buffers of a new module. Names with a dot belong to a child: "out_proj.weight".
 struct ModuleState {
   TensorList parameters;
   TensorList buffers;
@@ -44,7 +44,7 @@ struct ModuleState {
 /// A call of the module gives the operator the arguments named in `forward`; every other argument
 /// of the operator is looked up by its name among the module's parameters and buffers (a dot in
 /// their path counts as '_'), then its attributes, then `training`. `flat_weights` is the list of
-/// all parameters. So an attribute cannot be forgotten: it is an argument.
+/// all parameters. So every attribute reaches the operator as an argument.
 struct ModuleForm {
   std::string type;          ///< "torch.nn.Conv2d"
   Schema constructor = {};   ///< arguments of the constructor, which become attributes
@@ -60,29 +60,29 @@ struct ModuleForm {
   Kwargs preset = {};
 };
 
-/// What running an operator does beyond its result, apart from `inplace` arguments.
+/// Side effects of an operator, apart from `inplace` arguments.
 enum class Effect {
   None,
   WritesInput,  ///< always writes to its first input: operator.setitem
   Checks,       ///< may stop the run: torch._assert
 };
 
-/// What is known of the elements of a result without running the operator.
+/// Element type of a result, as far as it is known without running the operator.
 enum class Elements {
   Unknown,
-  OfOperands,  ///< of the type to which arithmetic promotes the operands, if that is floating
-  Floating,    ///< the same, and other operands are refused
+  OfOperands,  ///< the promoted type of the operands, if that is floating
+  Floating,    ///< the same, and other operands are errors
 };
 
 /// How many elements a result may have.
 enum class Growth {
-  None,     ///< what the tensors given have, taken together or broadcast
+  None,     ///< those of the given tensors, joined or broadcast
   Lookup,   ///< a row of one tensor for each element of the other: embedding
   Product,  ///< an element for each combination of elements of the tensors given: outer, einsum
-  Sizes,    ///< what numbers among the arguments say: ones, repeat, pad
+  Sizes,    ///< given by numbers among the arguments: ones, repeat, pad
 };
 
-/// The weight of a layer: what quantization, passes, pruning and the counting of MACs need to know.
+/// Facts about a layer's weight, for quantization, passes, pruning and the counting of MACs.
 struct WeightFacts {
   std::string argument = "weight";
   int64_t output_axis = 0;   ///< of the weight: where the output channels are
@@ -95,28 +95,27 @@ struct WeightFacts {
 
 /// One operator of the vocabulary and all the ways to write it.
 struct Operator {
-  std::string name;    ///< canonical: "conv2d", "add"; what other layers register facts under
-  Schema schema = {};  ///< all arguments, whatever the form
+  std::string name;                ///< canonical: "conv2d", "add"; the key of other tables
+  Schema schema = {};              ///< all arguments, whatever the form
   std::vector<Form> forms = {};    ///< functions and methods; a method is "Tensor." + its name
   std::vector<Form> inplace = {};  ///< forms that preset `inplace=True`
   std::vector<ModuleForm> modules = {};
   bool view = false;    ///< the result may share memory with an input
-  bool random = false;  ///< draws random numbers, be it only while training
+  bool random = false;  ///< draws random numbers, maybe only in training
   Effect effect = Effect::None;
   bool keeps_rank = false;                ///< the result has as many axes as the first input
   Elements elements = Elements::Unknown;  ///< only for operators that give one tensor
   Growth growth = Growth::None;
   std::optional<WeightFacts> weight = {};  ///< of layers
   bool multiplies_operands = false;        ///< sums of products of its first two arguments: matmul
-  /// Of a recurrent network: arguments that hold the matrices each step of the sequence is
-  /// multiplied with.
+  /// Of a recurrent network: arguments with the matrices that are applied at each time step.
   std::vector<std::string> recurrent_weights = {};
   /// Of an operator that only ONNX has: the torch operator that does the same to its first argument
-  /// (onnx.MaxPool: "max_pool2d"), so that what is known of the one holds for the other.
+  /// (onnx.MaxPool: "max_pool2d"), whose entries in other tables also apply to this one.
   std::string like = {};
   Kernel kernel = {};
 
-  /// The name that tables of other layers know it by.
+  /// The key of this operator in tables of other libraries.
   const std::string& row() const { return like.empty() ? name : like; }
 };
 
@@ -158,8 +157,8 @@ OperatorTable& operators();
 /// nodes, so this also serves to read a call in a graph.
 Args bind_call(const Spelling& spelling, std::span<const Value> args, const Kwargs& kwargs);
 
-/// Runs the kernel; errors gain a line with the operator and the arguments' shapes, and libtorch's
-/// own errors become ours.
+/// Runs the kernel; errors gain a line with the operator and the arguments' shapes, and exceptions
+/// of libtorch become Error.
 Value run_kernel(const Operator& op, const Args& args);
 
 }  // namespace sparsebit::fx

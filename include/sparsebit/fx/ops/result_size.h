@@ -4,9 +4,9 @@
 
 namespace sparsebit::fx {
 
-/// An upper bound of how many elements the results of a call have, found without running it, so
-/// that nobody computes what no memory holds. Often far too large where the operator grows (see
-/// Growth), a small multiple of what is given where it does not. Arguments may not be nodes.
+/// An upper bound of the number of elements of a call's results, found without running it: guards
+/// against results that do not fit in memory. Often far too large for operators that grow (see
+/// Growth), else a small multiple of the elements of the arguments. Arguments must not be nodes.
 double most_elements(const Operator& op, const Args& args);
 
 }  // namespace sparsebit::fx

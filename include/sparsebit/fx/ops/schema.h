@@ -15,8 +15,7 @@ namespace sparsebit::fx {
 /// One argument of a call, as in a Python signature.
 struct Parameter {
   std::string name;
-  std::vector<std::string> aliases =
-      {};  ///< other keywords that mean the same, such as `axis` for `dim`
+  std::vector<std::string> aliases = {};  ///< other keywords, such as `axis` for `dim`
   std::optional<Value> default_value = {};
   bool keyword_only = false;
   bool variadic = false;  ///< takes all remaining positional arguments, or one list or tuple
@@ -41,7 +40,7 @@ class Schema {
   /// Position of the parameter with this name (not alias).
   std::optional<size_t> find(std::string_view name) const;
 
-  /// One slot per parameter: what was given, else the default. A slot is empty only when a
+  /// One slot per parameter: the given value, else the default. A slot is empty only when a
   /// parameter without default was not given, which bind() reports as an error and
   /// bind_partially() leaves to the caller.
   std::vector<std::optional<Value>> bind_partially(std::span<const Value> args,
@@ -69,7 +68,7 @@ class Args {
 
   bool is_none(std::string_view name) const { return (*this)[name].is_none(); }
   at::Tensor tensor(std::string_view name) const;
-  c10::optional<at::Tensor> optional_tensor(std::string_view name) const;  ///< none = nullopt
+  c10::optional<at::Tensor> optional_tensor(std::string_view name) const;  ///< None = nullopt
   bool flag(std::string_view name) const;
   int64_t integer(std::string_view name) const;
   c10::optional<int64_t> optional_integer(std::string_view name) const;

@@ -58,11 +58,11 @@ struct Slice {
 
 /// Anything an operator takes or returns: the C++ spelling of a Python value in an FX graph.
 ///
-/// A Value that holds a `Node*` stands for a result that is not computed yet. It is what node
-/// arguments are made of and what flows through a model's forward() while it is traced; asking it
-/// for a bool, a number or a tensor throws ErrorKind::DataDependent.
+/// A Value that holds a `Node*` stands for a result that is not computed yet. Arguments of nodes
+/// contain such values, and a model's forward() works on them while it is traced; converting one to
+/// a bool, a number or a tensor throws ErrorKind::DataDependent.
 ///
-/// Values are cheap to copy as far as their content is: tensors are references.
+/// Copies of a Value share its tensors.
 class Value {
  public:
   using Variant = std::variant<None, bool, int64_t, double, std::string, at::ScalarType, at::Device,
@@ -128,18 +128,18 @@ class Value {
 
   /// Calls `visit` for every node inside, depth first, in order of appearance, with repetitions.
   void for_each_node(const std::function<void(Node&)>& visit) const;
-  /// A copy in which every node is replaced by what `replace` returns for it.
+  /// A copy in which every node is replaced by `replace(node)`.
   Value map_nodes(const std::function<Value(Node&)>& replace) const;
-  /// The same for everything that is not a list, tuple, dict or slice.
+  /// As map_nodes(), for every item that is not a list, tuple, dict or slice.
   Value map_items(const std::function<Value(const Value&)>& replace) const;
   bool contains_node() const;
-  /// Puts a value in the place of every occurrence of a node inside.
+  /// Replaces every occurrence of a node inside by a value.
   void replace_node(const Node& old, const Value& replacement);
 
   /// Same kind and content; tensors and nodes are the same object.
   bool same_as(const Value& other) const;
-  /// same_as(), but an answer about a value that is being traced is not known yet: that throws
-  /// DataDependent instead of taking a branch silently.
+  /// As same_as(), but comparing a traced value throws DataDependent, because the result is not
+  /// known while tracing.
   bool operator==(const Value& other) const;
 
  private:

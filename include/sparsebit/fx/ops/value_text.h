@@ -24,9 +24,10 @@ std::string format_double(double value);
 /// Reads the text above. One reader walks one piece of text; `where` names it in messages.
 class ValueReader {
  public:
-  /// What a name stands for, usually a node; nothing when it is unknown.
+  /// The value of a name, usually a node; empty when the name is unknown.
   using NameLookup = std::function<std::optional<Value>(std::string_view name)>;
-  /// How names are told from words such as None: by a '%', or, as FX does after `return`, not.
+  /// Whether names start with '%', which distinguishes them from words such as None, or are bare,
+  /// as FX writes them after `return`.
   enum class Names { Prefixed, Bare };
 
   ValueReader(std::string_view text, std::string where, NameLookup lookup = nullptr,
