@@ -17,7 +17,7 @@ enum class ErrorKind {
   Unsupported,      ///< valid, but not supported by this build or version
   Io,               ///< a file could not be read or written
   TooLarge,         ///< needs more memory, work or time than the limits allow
-  Internal,         ///< a bug of ours
+  Internal,         ///< a bug in Sparsebit
 };
 
 /// The parts of a message. Empty parts are left out of the text.

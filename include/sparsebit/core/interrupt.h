@@ -13,7 +13,8 @@ void clean_up_on_interrupt();
 /// way. Safe to call in a signal handler.
 void remove_unfinished_files();
 
-/// While it is alive, an interrupt waits: for files that have to appear together.
+/// Delays interrupts while it is alive, for instance while several files that belong together are
+/// renamed.
 class DeferInterrupts {
  public:
   DeferInterrupts();
@@ -22,7 +23,7 @@ class DeferInterrupts {
   DeferInterrupts& operator=(const DeferInterrupts&) = delete;
 };
 
-/// Names an unfinished file, or a folder of unfinished files, so that an interrupt removes it while
+/// Registers an unfinished file, or a folder of unfinished files, which an interrupt removes while
 /// this object is alive.
 class RemoveOnInterrupt {
  public:
