@@ -1,14 +1,18 @@
 #include "cli/common_options.h"
 
 #include "cli/shape_text.h"
+#include "cli/usage_error.h"
 
+#include "sparsebit/core/blas_buffers.h"
 #include "sparsebit/core/log.h"
+#include "sparsebit/core/memory_limit.h"
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <charconv>
+#include <cstdlib>
 #include <optional>
 
 namespace sparsebit::cli {
@@ -21,6 +25,22 @@ std::string whole_number(const std::string& text) {
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   const bool good = error == std::errc() && stop == end;
   return good ? "" : "'" + text + "' is not a whole number of at most 64 bits";
+}
+
+std::string size_of_memory(const std::string& text) {
+  return parse_bytes(text).value_or(0) > 0
+             ? ""
+             : "'" + text + "' is not a size of memory, such as 8GB or 500MB";
+}
+
+/// What the option says, else the environment, else what the machine has.
+int64_t memory_for(const CommonOptions& options) {
+  if (!options.max_memory.empty()) return *parse_bytes(options.max_memory);
+  const char* const told = std::getenv("SPARSEBIT_MAX_MEMORY");
+  if (!told || *told == '\0') return available_memory();
+  const std::string problem = size_of_memory(told);
+  if (!problem.empty()) throw UsageError("SPARSEBIT_MAX_MEMORY: " + problem);
+  return *parse_bytes(told);
 }
 
 }  // namespace
@@ -42,6 +62,12 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("--seed", options.seed, "Seed of everything random")
       ->check(whole_number)
       ->capture_default_str();
+  command
+      .add_option(
+          "--max-memory", options.max_memory,
+          "Most memory to use, such as 8GB or 500MB. Default: SPARSEBIT_MAX_MEMORY, or 80 % "
+          "of what is available")
+      ->check(size_of_memory);
   command.add_flag("-q,--quiet", options.quiet, "Print results only, no warnings or progress");
 }
 
@@ -60,6 +86,8 @@ ProgressOptions shown_progress(const CommonOptions& options, bool json) {
 
 void apply(const CommonOptions& options) {
   if (options.threads > 0) at::set_num_threads(options.threads);
+  reserve_blas_buffers(at::get_num_threads());
+  limit_memory(memory_for(options));
   set_log_level(options.quiet ? LogLevel::Error : LogLevel::Warning);
 }
 

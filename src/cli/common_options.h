@@ -18,6 +18,7 @@ struct CommonOptions {
   int threads = 0;  ///< 0 = as many as libtorch chooses
   uint64_t seed = 0;
   bool quiet = false;
+  std::string max_memory = {};  ///< "8GB"; empty: SPARSEBIT_MAX_MEMORY, or what the machine has
 };
 
 /// A check for options that name something: CLI11 itself takes an empty text.
@@ -35,7 +36,7 @@ void add_common_options(CLI::App& command, CommonOptions& options);
 void add_skip_option(CLI::App& command, std::vector<std::string>& patterns);
 /// Progress for people: none when they asked for quiet, or for JSON.
 ProgressOptions shown_progress(const CommonOptions& options, bool json);
-/// Applies threads and log level; call it first in a subcommand.
+/// Applies threads, memory limit and log level; call it first in a subcommand.
 void apply(const CommonOptions& options);
 
 }  // namespace sparsebit::cli

@@ -3,8 +3,10 @@
 
 #include "help_texts.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -36,6 +38,23 @@ std::string program_path() {
   return folder.substr(0, folder.rfind('/')) + "/libexec/sparsebit/sparsebit-program";
 }
 
+/// OpenBLAS, which libtorch loads, tries forever to get its buffers where address space is short.
+bool has_address_space() {
+  constexpr rlim_t kToStart = 1'000'000'000, kOfThread = 150'000'000;
+  const auto threads = static_cast<rlim_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  const rlim_t needed = kToStart + threads * kOfThread;
+  struct rlimit limit {};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
+  if (limit.rlim_cur >= needed) return true;
+  std::fprintf(
+      stderr,
+      "error: the limit on virtual memory (ulimit -v) is %llu MB, and sparsebit needs %llu "
+      "MB to start; --max-memory limits what it uses\n",
+      static_cast<unsigned long long>(limit.rlim_cur / 1000000),
+      static_cast<unsigned long long>(needed / 1000000));
+  return false;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -44,6 +63,7 @@ int main(int argc, char** argv) {
     if (!written) std::fputs("error: the output could not be written\n", stderr);
     return written ? 0 : 1;
   }
+  if (!has_address_space()) return 1;
   const std::string program = program_path();
   execv(program.c_str(), argv);  // returns only when it fails
   std::fprintf(stderr, "error: %s: %s; install sparsebit again\n", program.c_str(),

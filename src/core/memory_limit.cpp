@@ -137,6 +137,21 @@ MemoryReservation::MemoryReservation(int64_t bytes, std::string_view purpose) : 
 
 MemoryReservation::~MemoryReservation() { in_use -= bytes_; }
 
+bool detail::take_memory(size_t bytes) noexcept {
+  constexpr size_t kSmall = 64 << 10;
+  constexpr int64_t kRoomForSmall = 64 << 20;
+  constexpr size_t kMost = std::numeric_limits<int64_t>::max() / 2;
+  const int64_t most = limit;
+  if (most == 0) return count_memory(bytes), true;
+  const int64_t room = most + (bytes <= kSmall ? kRoomForSmall : 0) - in_use;
+  if (bytes > kMost || static_cast<int64_t>(bytes) > room) return false;
+  count_memory(bytes);
+  return true;
+}
+
+void detail::count_memory(size_t bytes) noexcept { in_use += static_cast<int64_t>(bytes); }
+void detail::return_memory(size_t bytes) noexcept { in_use -= static_cast<int64_t>(bytes); }
+
 std::optional<int64_t> parse_bytes(std::string_view text) {
   double number = 0;
   const char* const end = text.data() + text.size();

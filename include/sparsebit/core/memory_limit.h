@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -42,6 +43,14 @@ class MemoryReservation {
  private:
   int64_t bytes_;
 };
+
+namespace detail {
+// For a program's operator new, which may neither throw an Error nor allocate. Small blocks find
+// room a little above the limit, so that a failure can be reported.
+bool take_memory(size_t bytes) noexcept;  ///< false: nothing was counted
+void count_memory(size_t bytes) noexcept;
+void return_memory(size_t bytes) noexcept;
+}  // namespace detail
 
 /// "8GB", "512 MB", "2GiB", "1.5g", "1000000": bytes; nothing when the text is no size.
 std::optional<int64_t> parse_bytes(std::string_view text);
