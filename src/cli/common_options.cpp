@@ -14,7 +14,7 @@
 namespace sparsebit::cli {
 namespace {
 
-/// CLI11 lets "-1" and numbers beyond 64 bits wrap around.
+/// A check for options of type uint64_t: CLI11 lets "-1" and larger numbers wrap around.
 std::string whole_number(const std::string& text) {
   uint64_t value = 0;
   const char* end = text.data() + text.size();
@@ -36,19 +36,19 @@ std::function<std::string(const std::string&)> whole_number_from(int64_t least, 
 std::string not_empty(const std::string& text) { return text.empty() ? "the name is empty" : ""; }
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
-  command.add_option("--threads", options.threads, "Threads for computation (0 = all cores)")
-      ->check(whole_number_from(0, 1024))
-      ->capture_default_str();
-  command.add_option("--seed", options.seed, "Seed of everything random")
-      ->check(whole_number)
-      ->capture_default_str();
+  command.add_option("--threads", options.threads, "Number of threads. Default: 0 (all cores)")
+      ->check(whole_number_from(0, 1024));
+  command
+      .add_option("--seed", options.seed,
+                  "Random seed of samples, inputs and zoo weights. Default: 0")
+      ->check(whole_number);
   command.add_flag("-q,--quiet", options.quiet, "Print results only, no warnings or progress");
 }
 
 void add_skip_option(CLI::App& command, std::vector<std::string>& patterns) {
   command
       .add_option("--skip", patterns,
-                  "Keep modules whose path matches this pattern as one opaque step (repeatable)")
+                  "Keep modules whose path matches this pattern as a single node (repeatable)")
       ->allow_extra_args(false);
 }
 

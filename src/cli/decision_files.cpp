@@ -24,7 +24,7 @@ void check_strictly(const quant::QuantModel& model, const report::Coverage& cove
     if (node->macs > 0) add(*node->why_float);
   }
   SPARSEBIT_CHECK(problems.empty(), InvalidArgument,
-                  "--strict: these are not quantized as asked:", problems);
+                  "--strict: not quantized as requested:", problems);
 }
 
 void write_decisions(const std::string& file, const quant::QuantModel& model) {

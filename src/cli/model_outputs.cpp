@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using fx::Value;
 
-/// Names are those that an exported file has: `split.0` for an item of a node's result.
+/// Flattens a value. Names are those of an exported file: `split.0` for an item of a node's result.
 void collect(const Value& value, const std::string& name, std::vector<ModelOutput>& outputs) {
   if (value.is_tensor()) {
     outputs.push_back({name, value.get<at::Tensor>()});
@@ -41,7 +41,7 @@ void collect(const Value& value, const std::string& name, std::vector<ModelOutpu
   }
 }
 
-/// Walks what the output node refers to and what it gave side by side: nodes give names.
+/// Flattens a result in parallel with the output node's argument, whose nodes name the outputs.
 void collect_named(const Value& argument, const Value& result, std::vector<ModelOutput>& outputs) {
   if (argument.is_node()) {
     collect(result, result.is<fx::Dict>() ? "" : argument.node().name(), outputs);
@@ -71,7 +71,7 @@ struct Statistics {
   double min, max, mean;
 };
 
-/// Nothing where there is no smallest element: empty and complex tensors.
+/// Nothing for empty and complex tensors, which have no minimum.
 std::optional<Statistics> statistics(const at::Tensor& tensor) {
   if (tensor.numel() == 0 || tensor.is_complex()) return {};
   const at::Tensor values = tensor.to(at::kDouble);
@@ -96,7 +96,7 @@ std::vector<ModelOutput> flatten_outputs(const fx::GraphModule& module, const Va
 void save_outputs(std::vector<ModelOutput>& outputs, const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  SPARSEBIT_CHECK(!error, Io, folder.string(), ": cannot make the folder: ", error.message());
+  SPARSEBIT_CHECK(!error, Io, folder.string(), ": cannot create the folder: ", error.message());
   std::set<std::string> taken;
   for (ModelOutput& output : outputs) {
     const std::string base = file_name(output.name);
