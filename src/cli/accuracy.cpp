@@ -19,12 +19,13 @@ at::Tensor scores_of(ModelRunner& model, const PreparedData::Batch& batch) {
   const at::Tensor scores = model.run(batch.inputs).front();
   const int64_t classes = scores.dim() > 1 ? scores.numel() / scores.size(0) : 0;
   const bool is_row = classes > 0 && scores.size(1) == classes && scores.size(0) == batch.size;
-  SPARSEBIT_CHECK(is_row, InvalidArgument, "the model gives ", scores.sizes(), " for a batch of ",
-                  batch.size, "; accuracy needs a score for each class");
+  SPARSEBIT_CHECK(is_row, InvalidArgument,
+                  "accuracy needs class scores; expected a first output of shape [", batch.size,
+                  ", classes], found ", scores.sizes());
   return scores.flatten(1);
 }
 
-/// @param start  of the batch among the samples, for messages.
+/// @param start  index of the batch's first sample, for error messages.
 void count_hits(const at::Tensor& scores, const std::vector<int64_t>& labels, int64_t start,
                 Accuracy& found) {
   found.classes = scores.size(1);
@@ -32,8 +33,8 @@ void count_hits(const at::Tensor& scores, const std::vector<int64_t>& labels, in
   for (int64_t i = 0; i < scores.size(0); ++i) {
     const int64_t label = labels.at(static_cast<size_t>(i));
     SPARSEBIT_CHECK(label >= 0 && label < found.classes, InvalidArgument, "sample ", start + i,
-                    " has class ", label, ", and the model gives scores for ", found.classes,
-                    " classes");
+                    ": class ", label, " is out of range; the model has ", found.classes,
+                    " classes (0 to ", found.classes - 1, ")");
     const at::Tensor hits = best[i].eq(label);
     found.first += hits[0].item<bool>() ? 1 : 0;
     found.among_five += hits.any().item<bool>() ? 1 : 0;
@@ -51,20 +52,21 @@ std::string near_chance_warning(const Accuracy& accuracy) {
   const auto samples = static_cast<double>(accuracy.samples);
   const double chance = 1. / static_cast<double>(accuracy.classes);
   const double spread = std::sqrt(chance * (1 - chance) / samples);
-  // Two deviations of a guesser, who is right about once in as many samples as there are classes.
+  // Random guessing has this mean and standard deviation: no warning above two deviations.
   if (accuracy.top1() / 100 > chance + 2 * spread) return "";
   return fmt::format(
-      "the float model is right for {:.1f} % of {} samples, and chance is {:.1f} % for {} classes: "
-      "are preprocessing and labels right?",
+      "top-1 accuracy of the float model is {:.1f} % on {} samples, near chance ({:.1f} % for {} "
+      "classes): check --preprocess and the labels",
       accuracy.top1(), accuracy.samples, 100 * chance, accuracy.classes);
 }
 
 Accuracy measure_accuracy(ModelRunner& model, const PreparedData& data,
                           const ProgressOptions& shown, int64_t most) {
   SPARSEBIT_CHECK(data.has_labels(), InvalidArgument,
-                  "there are no labels; give --labels, or folders that are classes");
+                  "there are no labels; give --labels, or one folder of images per class");
   const int64_t fixed = model.fixed_batch();
-  const int64_t reading = data.step(fixed);  // throws when the model's batch does not divide them
+  // Throws if the fixed batch size does not divide the number of samples.
+  const int64_t reading = data.step(fixed);
   const int64_t step = fixed > 0 ? fixed : reading;
   int64_t count = most > 0 ? std::min(data.size(), most) : data.size();
   if (fixed > 0) count = std::max(fixed, count / fixed * fixed);

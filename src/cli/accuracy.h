@@ -10,24 +10,24 @@
 
 namespace sparsebit::cli {
 
-/// How often a classifier is right.
+/// Top-1 and top-5 accuracy of a classifier, as counts.
 struct Accuracy {
   int64_t samples = 0;
-  int64_t first = 0;       ///< the label has the highest score
-  int64_t among_five = 0;  ///< it is one of the five highest
-  int64_t classes = 0;     ///< scores that the model gives
+  int64_t first = 0;       ///< samples whose label has the highest score
+  int64_t among_five = 0;  ///< samples whose label has one of the five highest scores
+  int64_t classes = 0;     ///< number of scores per sample
 
   double top1() const;  ///< percent
   double top5() const;
 };
 
-/// Of the first output, which has a score for each class.
-/// @param most  so many samples at most, the first ones; 0 = all of them.
-/// Throws InvalidArgument when there are no labels, or the model gives no scores for them.
+/// Measured on the model's first output, which has to be class scores, [batch, classes].
+/// @param most  use only the first `most` samples; 0 = all.
+/// Throws InvalidArgument when there are no labels, or a label is out of the range of classes.
 Accuracy measure_accuracy(ModelRunner& model, const PreparedData& data,
                           const ProgressOptions& progress, int64_t most = 0);
 
-/// What is said of a float model that is hardly better than chance; empty for others.
+/// A warning if the accuracy of the float model is near chance, otherwise empty.
 std::string near_chance_warning(const Accuracy& accuracy);
 
 }  // namespace sparsebit::cli

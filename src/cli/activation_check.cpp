@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kSamples = 8;
 
-/// Layers with weights, and what clips their results.
+/// Layers with weights, and clipping activations (relu, clamp, ...).
 std::vector<const fx::Node*> layers_of(const fx::GraphModule& module) {
   static const std::set<std::string> clips = {"relu", "relu6", "clamp", "hardtanh"};
   std::vector<const fx::Node*> layers;
@@ -29,7 +29,7 @@ std::vector<const fx::Node*> layers_of(const fx::GraphModule& module) {
   return layers;
 }
 
-/// The smallest and largest of all numbers seen.
+/// The range of a layer's output over all samples.
 struct Extremes {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   int64_t numbers = 0;
@@ -44,14 +44,14 @@ struct Extremes {
   bool is_one_number() const { return numbers > 1 && low == high; }
 };
 
-/// What is noted of an output, sample by sample.
+/// Whether a model output is finite and differs between samples.
 struct OutputSeen {
-  at::Tensor first;  // of the first sample
+  at::Tensor first;  // the output for the first sample
   bool finite = true, same = true;
 
   void add(const at::Tensor& output) {
     if (!output.is_floating_point()) return;
-    if (output.numel() == 0) {  // an empty list of boxes
+    if (output.numel() == 0) {  // such as an empty list of boxes
       same = false;
       return;
     }
@@ -65,23 +65,24 @@ struct OutputSeen {
 
 std::string dead_layers_text(const std::vector<const fx::Node*>& layers,
                              const std::vector<const fx::Node*>& dead, int64_t samples) {
-  // A few dead layers deep inside are no sign of wrong inputs.
+  // A few constant layers deep inside a network do not mean that the inputs are wrong.
   const bool at_start = !dead.empty() && (dead.front() == layers.front() ||
                                           (layers.size() > 1 && dead.front() == layers[1]));
   if (!at_start && dead.size() * 4 <= layers.size()) return "";
   return fmt::format(
-      "{} of {} layers give one number for all of {} samples, the first is '{}': is the data, or "
-      "its preprocessing, right?",
+      "{} of {} layers have a constant output over all {} samples, the first is '{}': check the "
+      "data and its preprocessing",
       dead.size(), layers.size(), samples, dead.front()->shown_name());
 }
 
 std::string output_text(const OutputSeen& seen, size_t index, int64_t samples) {
   if (!seen.first.defined()) return "";
-  if (!seen.finite) return fmt::format("output {} of the float model has NaN or infinities", index);
+  if (!seen.finite)
+    return fmt::format("output {} of the float model contains NaN or infinity", index);
   if (samples < 2 || !seen.same) return "";
   return fmt::format(
-      "output {} of the float model is the same for all of {} samples: is the data, or its "
-      "preprocessing, right?",
+      "output {} of the float model is the same for all {} samples: check the data and its "
+      "preprocessing",
       index, samples);
 }
 
@@ -96,7 +97,8 @@ std::vector<std::string> activation_warnings(quant::QuantModel& model, const Pre
                 }};
   const auto executor = model.make_executor(fx::RunMode::Inference);
   const int64_t samples = std::min(kSamples, data.size());
-  const int64_t step = std::max<int64_t>(1, model.fixed_batch());  // memory is for few at a time
+  // The smallest batches, to save memory.
+  const int64_t step = std::max<int64_t>(1, model.fixed_batch());
   int64_t seen = 0;
   for (; seen < samples; seen += step) {
     const fx::Value result = executor->run(values_of(data.batch(seen, step).inputs), taps);

@@ -9,8 +9,8 @@
 
 namespace sparsebit::cli {
 
-/// Runs a few samples through a calibrated model in float and says what looks wrong: layers that
-/// give one number for all of them, outputs that are the same for all samples or not finite.
+/// Runs a few samples through a calibrated model in float. Returns warnings about layers with a
+/// constant output, and about model outputs that are the same for all samples or not finite.
 std::vector<std::string> activation_warnings(quant::QuantModel& model, const PreparedData& data);
 
 }  // namespace sparsebit::cli

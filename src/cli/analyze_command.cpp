@@ -20,14 +20,14 @@ struct AnalyzeOptions {
   bool accumulated = false;
 };
 
-/// What a layer loses, by three measures.
+/// The quantization error of a layer, by three measures.
 struct Row {
   std::string layer;
-  std::string shown;  ///< its name in the model's file, or `layer`
+  std::string shown;  ///< the layer's name in the model's file, otherwise `layer`
   double mse, sqnr, cosine;
 };
 
-/// All three in one run of the model.
+/// Computes all three measures in one run of the model.
 std::vector<Row> measure(quant::QuantModel& model, const std::vector<at::Tensor>& batch,
                          quant::ErrorScope scope) {
   std::vector<Row> rows;
@@ -88,12 +88,12 @@ void analyze(const AnalyzeOptions& options, std::ostream& out) {
 
 void add_analyze_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<AnalyzeOptions>();
-  CLI::App* cmd = app.add_subcommand("analyze", "Show what quantization costs, layer by layer");
+  CLI::App* cmd = app.add_subcommand("analyze", "Show the quantization error of each layer");
   add_calibration_options(*cmd, options->calibration);
   cmd->add_flag("--accumulated", options->accumulated,
-                "Everything quantized up to a layer, instead of the layer alone");
+                "Measure with the whole model quantized. Default: one layer quantized at a time");
   cmd->footer(
-      "The worst layer comes first. Errors are measured on the first batch.\n"
+      "Layers are sorted by signal-to-noise ratio, worst first, measured on the first batch.\n"
       "Example:\n"
       "  sparsebit analyze model.onnx -c qconfig.yaml --data images/ --preprocess imagenet "
       "--samples 64");

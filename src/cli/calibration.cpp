@@ -3,6 +3,7 @@
 #include "cli/activation_check.h"
 #include "cli/model_facts.h"
 #include "cli/model_inputs.h"
+#include "cli/model_summary.h"
 #include "cli/platform_options.h"
 #include "cli/usage_error.h"
 
@@ -31,7 +32,7 @@ void find_ranges_in_sequence(quant::QuantModel& model, const CalibrationOptions&
   std::unique_ptr<Progress> progress;
   const auto advance = [&](int64_t total) {
     if (!progress)
-      progress = std::make_unique<Progress>("in sequence", total,
+      progress = std::make_unique<Progress>("calibrating layers", total,
                                             shown_progress(options.common, options.json));
     progress->advance();
   };
@@ -53,7 +54,7 @@ void calibrate(quant::QuantModel& model, const PreparedData& data, data::InputCh
     check.add(batch);
     with_context([&] { model.forward(values_of(batch.inputs)); },
                  [&] {
-                   return fmt::format("while calibrating with samples {} to {} of the data", start,
+                   return fmt::format("while calibrating with samples {} to {}", start,
                                       start + batch.size - 1);
                  });
     progress.advance(batch.size);
@@ -62,14 +63,15 @@ void calibrate(quant::QuantModel& model, const PreparedData& data, data::InputCh
   options.sequential ? find_ranges_in_sequence(model, options) : model.calc_qparams();
 }
 
-/// Batches of about one size: statistics depend on it, and a file must not depend on --batch-size.
+/// Uses batches of nearly equal size, up to 32: batch statistics depend on the batch size, and the
+/// written file must not depend on --batch-size.
 void tune_batch_norms(quant::QuantModel& model, const PreparedData& data,
                       const CalibrationOptions& options) {
   const int64_t batches = (data.size() + 31) / 32;
   Progress progress("tuning batch norms", data.size(),
                     shown_progress(options.common, options.json));
-  const auto left = model.batchnorm_tuning([&] {
-    for (int64_t i = 0; i < batches; ++i) {  // a small last one would count as much as the others
+  const auto unfolded = model.batchnorm_tuning([&] {
+    for (int64_t i = 0; i < batches; ++i) {  // equal sizes: every batch counts the same in the mean
       const int64_t start = data.size() * i / batches, end = data.size() * (i + 1) / batches;
       const PreparedData::Batch batch = data.batch(start, end - start);
       model.forward(values_of(batch.inputs));
@@ -78,7 +80,7 @@ void tune_batch_norms(quant::QuantModel& model, const PreparedData& data,
   });
   progress.finish();
   const report::NodeNames names(model.module().graph());
-  for (const quant::Decision& decision : left)
+  for (const quant::Decision& decision : unfolded)
     log_warning("the batch norm '{}' was tuned but not folded: {}", names.shown(decision.node),
                 report::sentence(names.shown(decision), model.platform()));
 }
@@ -89,32 +91,35 @@ void add_calibration_options(CLI::App& command, CalibrationOptions& options) {
   command.add_option("model", options.model, kModelHelp)->required()->check(not_empty);
   command
       .add_option("-c,--config", options.config,
-                  "YAML file: what is quantized how; without it, what `sparsebit config` shows")
+                  "Quantization config (YAML). Default: the platform's, see `sparsebit config`")
       ->check(not_empty);
   command
       .add_option("--platform", options.platform,
-                  std::string(kPlatformHelp) + "; onnxruntime unless the config says otherwise")
+                  std::string(kPlatformHelp) +
+                      ". Default: BACKEND of --config, or onnxruntime without --config")
       ->check(known_platform);
   command
       .add_option("--custom", options.custom,
-                  "YAML file of changes to what the platform quantizes, with the keys of MQBench's "
+                  "YAML file of changes to the platform's quantization, in the keys of MQBench's "
                   "prepare_custom_config_dict")
       ->check(not_empty);
   command
-      .add_option("--exclude", options.exclude,
-                  "Keep layers float whose name or module path matches this pattern (repeatable)")
+      .add_option(
+          "--exclude", options.exclude,
+          "Keep layers in float whose name or module path matches this pattern (repeatable)")
       ->check(not_empty)
       ->allow_extra_args(false);
   add_data_options(command, options.data);
   command.get_option("--data")->required(false);
   command
       .add_flag("--random-data", options.data.random,
-                "Calibrate with random numbers instead of --data; not for deployment")
+                "Calibrate with random numbers instead of --data (not for deployment)")
       ->excludes("--data");
-  command.add_flag("--requantize", options.requantize,
-                   "For a model that is quantized already: remove its quantization first");
+  command.add_flag(
+      "--requantize", options.requantize,
+      "Remove the quantization of an already quantized model first. Default: refuse it");
   command.add_flag("--sequential", options.sequential,
-                   "Find the ranges of a layer with all layers before it quantized");
+                   "Calibrate layer by layer, with all previous layers quantized (slower)");
   command.add_flag("--json", options.json, "Print JSON");
   add_common_options(command, options.common);
 }
@@ -128,7 +133,7 @@ bool has_batch_norms(quant::QuantModel& model) {
   });
 }
 
-/// What a user may not expect, before anybody waits.
+/// Warns about unused patterns and quantizers that need training, before calibration starts.
 void warn_about(const quant::QuantModel& model) {
   for (const std::string& pattern : model.unused_patterns()) log_warning("{}", pattern);
   std::set<std::string> trained;
@@ -137,11 +142,10 @@ void warn_about(const quant::QuantModel& model) {
     if (point.quantizer->needs_training()) trained.insert(type);
   }
   for (const std::string& type : trained)
-    log_warning("'{}' is meant to be trained, and this only calibrates", type);
+    log_warning("quantizer '{}' needs training (QAT); this command only calibrates it", type);
 }
 
-/// A model that is quantized already is refused, or made a float model first when that is asked
-/// for.
+/// Refuses a model that is already quantized, or removes its quantization with --requantize.
 void check_is_float(fx::GraphModule& module, const CalibrationOptions& options) {
   const quant::QuantizedParts parts = quant::quantized_parts(module);
   if (parts.empty()) {
@@ -150,15 +154,14 @@ void check_is_float(fx::GraphModule& module, const CalibrationOptions& options) 
     return;
   }
   const std::string found =
-      !parts.operators.empty() ? fmt::format("it has {}", fmt::join(parts.operators, ", "))
-      : parts.activations > 0  ? fmt::format("{} QuantizeLinear nodes", parts.activations)
-                               : fmt::format("{} integer weights", parts.weights);
-  const char* advice = parts.operators.empty()
-                           ? "quantize the float model it was made from, or remove its "
-                             "quantization first with --requantize"
-                           : "quantize the float model it was made from";
+      !parts.operators.empty() ? fmt::format("{}", fmt::join(parts.operators, ", "))
+      : parts.activations > 0  ? counted(parts.activations, "QuantizeLinear node")
+                               : counted(parts.weights, "integer weight");
+  const char* advice = parts.operators.empty() ? "quantize the original float model, or remove the "
+                                                 "quantization with --requantize"
+                                               : "quantize the original float model";
   SPARSEBIT_CHECK(options.requantize && parts.operators.empty(), InvalidArgument, options.model,
-                  ": it is quantized already (", found, "); ", advice);
+                  ": already quantized (", found, "); ", advice);
   quant::remove_quantization(module);
 }
 
@@ -188,18 +191,20 @@ ChosenConfig chosen_config(const CalibrationOptions& options) {
   const deploy::CustomConfig custom = deploy::parse_custom_config(read_yaml(options.custom));
   const bool traces = !custom.trace.preserve.empty() || !custom.trace.concrete_args.empty() ||
                       !custom.leaf_modules.empty();
-  SPARSEBIT_CHECK(!traces, InvalidArgument, options.custom,
-                  ": preserve_attr, concrete_args and leaf_module are for models in C++, see "
-                  "deploy::prepare_by_platform()");
+  SPARSEBIT_CHECK(
+      !traces, InvalidArgument, options.custom,
+      ": preserve_attr, concrete_args and leaf_module work only for models written in C++, "
+      "with deploy::prepare_by_platform()");
   chosen.config = deploy::customized(chosen.config, custom);
   chosen.text += "# changed by\n" + read_file(options.custom);
   return chosen;
 }
 
 ModelWithData load_with_data(const CalibrationOptions& options) {
-  quant::QConfig config = chosen_config(options).config;  // its errors come before the model's
+  // Errors of the config are reported before the model is loaded.
+  quant::QConfig config = chosen_config(options).config;
   if (options.data.data.empty() && !options.data.random)
-    throw UsageError("--data is missing: samples to calibrate with, or --random-data");
+    throw UsageError("--data is missing: give calibration samples, or --random-data");
   LoadedModel model = load_with_shapes(options.model, options.data.shapes, options.common.seed);
   check_is_float(*model.module, options);
   PreparedData data(options.data, input_specs(model), options.model, options.common.seed, {},
@@ -222,11 +227,11 @@ std::unique_ptr<quant::QuantModel> calibrated_model(const CalibrationOptions& op
   const PreparedData& data = given.data;
   const int64_t fixed = loaded.module->fixed_batch();
   SPARSEBIT_CHECK(!config.schedule.bn_tuning || fixed == 0, Unsupported,
-                  "batch norms cannot be tuned in a model that takes ", fixed,
-                  " samples at once: leave its batch size open");
+                  "SCHEDULE.BN_TUNING needs a model with a dynamic batch size; it is fixed at ",
+                  fixed);
   SPARSEBIT_CHECK(!config.schedule.bn_tuning || !data.is_ragged(), Unsupported,
-                  "batch norms cannot be tuned with samples of different lengths");
-  data.step(fixed);  // throws if the data is not for it
+                  "SCHEDULE.BN_TUNING needs samples of one shape; these differ in length");
+  data.step(fixed);  // throws if the fixed batch size does not divide the samples
   const std::vector<at::Tensor> example = data.batch(0, std::max<int64_t>(1, fixed)).inputs;
   check_fits(*loaded.module, example, options.model);
   const auto warn = [&](const std::string& text) {
@@ -235,12 +240,14 @@ std::unique_ptr<quant::QuantModel> calibrated_model(const CalibrationOptions& op
   };
   const bool as_stored = options.data.preprocess.empty() && data.preprocess() == io::Preprocess{};
   if (as_stored && data.has_bytes())
-    warn("samples are bytes from 0 to 255; if the model wants others, give --preprocess");
+    warn(
+        "samples are uint8 values from 0 to 255, not normalized; if the model expects normalized "
+        "inputs, give --preprocess");
   auto model = std::make_unique<quant::QuantModel>(*loaded.module, config, values_of(example));
   SPARSEBIT_CHECK(!config.schedule.bn_tuning || has_batch_norms(*model), InvalidArgument,
-                  options.model, ": it has no batch norms; remove SCHEDULE.BN_TUNING");
+                  options.model, ": the model has no batch norms; remove SCHEDULE.BN_TUNING");
   warn_about(*model);
-  loaded = {};  // it was copied
+  loaded = {};  // frees the memory: the quantized model has a copy
   data::InputCheck check(data.model_data());
   calibrate(*model, data, check, options);
   for (const std::string& text : check.warnings()) warn(text);

@@ -28,10 +28,10 @@
 namespace sparsebit::cli {
 namespace {
 
-/// Samples at a time: four ways to compute them hold memory.
+/// Samples per batch; small, because up to four sessions hold their tensors in memory.
 constexpr int64_t kBatch = 4;
 
-/// The float model for ONNX Runtime: the user's own file, or what is written from another format.
+/// The float model as an ONNX file: the user's own file, or a temporary export of another format.
 class OriginalAsOnnx {
  public:
   OriginalAsOnnx(const std::string& model, const PreparedData& data, uint64_t seed) : path_(model) {
@@ -60,25 +60,26 @@ class OriginalAsOnnx {
   std::optional<TempFile> file_;
 };
 
-constexpr const char* kHowToWrite = "--force overwrites it, --certificate FILE names another";
+constexpr const char* kHowToWrite =
+    "--force overwrites it, --certificate FILE writes to another file";
 
 std::string name_of(const std::string& file) {
   return std::filesystem::path(file).filename().string();
 }
 
-/// What the certificate at this place is about: its `file` and the hashes. Nothing when there is no
-/// file. Throws InvalidArgument when it is something else.
+/// Reads the certificate at `path`: the name of the certified file, and the hashes of file and
+/// data. Returns nothing if there is no file. Throws InvalidArgument if it is not a certificate.
 std::optional<std::map<std::string, std::string>> facts_of_certificate(const std::string& path) {
   if (!std::filesystem::exists(path)) return std::nullopt;
   const auto json = nlohmann::json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
   const bool is_one = json.is_object() && json.contains("comparisons") && json.contains("sha256");
-  SPARSEBIT_CHECK(is_one, InvalidArgument, path, ": it is no certificate; ", kHowToWrite);
+  SPARSEBIT_CHECK(is_one, InvalidArgument, path, ": not a certificate; ", kHowToWrite);
   return std::map<std::string, std::string>{{"name", json.value("file", "")},
                                             {"file", json["sha256"].value("file", "")},
                                             {"data", json["sha256"].value("data", "")}};
 }
 
-/// Why a certificate failed, for people.
+/// The error message for a failed comparison.
 std::string failure(const exports::Certificate& certificate,
                     const exports::Comparison& comparison) {
   using exports::Runner;
@@ -88,15 +89,16 @@ std::string failure(const exports::Certificate& certificate,
       std::max_element(comparison.outputs.begin(), comparison.outputs.end(),
                        [](const auto& a, const auto& b) { return a.of_most < b.of_most; });
   std::string text = fmt::format(
-      "{}one in a thousand elements of '{}' is {:.3g} steps or more from the {}, and {:.3g} are "
-      "allowed (--most-steps, --most-steps-optimized)",
+      "{}0.1 % of the elements of '{}' differ by {:.3g} steps or more from the {}; allowed: {:.3g} "
+      "steps (--most-steps, --most-steps-optimized)",
       failed, worst->output, worst->of_most, certificate.expected, *comparison.limit);
   if (certificate.rounding)
-    text += fmt::format("; rounding alone moves it by {:.3g} steps", *certificate.rounding);
+    text += fmt::format("; float rounding alone changes it by {:.3g} steps", *certificate.rounding);
   text += "; " + certificate.processor;
   const exports::Comparison* optimized = certificate.find(Runner::Optimized);
   if (optimized && optimized->missing.empty() && comparison.runner != Runner::Optimized)
-    text += optimized->passed ? "; ONNX Runtime, optimized, passed" : "; optimized it failed, too";
+    text += optimized->passed ? "; ONNX Runtime, optimized, passed"
+                              : "; ONNX Runtime, optimized, failed too";
   return text;
 }
 
@@ -107,30 +109,31 @@ std::vector<CLI::Option*> add_certification_options(CLI::App& command,
   const auto number_from_zero = [](const std::string& text) -> std::string {
     double number = -1;
     const bool is_number = CLI::detail::lexical_cast(text, number) && std::isfinite(number);
-    return is_number && number >= 0 ? "" : "'" + text + "' is no number from 0 on";
+    return is_number && number >= 0 ? "" : "'" + text + "' is not a number of at least 0";
   };
   return {
       command
-          .add_option("--certificate", options.output,
-                      "JSON file for the certificate; beside the quantized file unless told")
+          .add_option(
+              "--certificate", options.output,
+              "Certificate file (JSON) to write. Default: NAME.certificate.json beside the file")
           ->check(not_empty),
       command
           .add_option("--most-steps", options.most_steps,
-                      "By how many steps 99.9 % of the outputs may differ in our interpreter and "
-                      "in ONNX Runtime without optimizations; unless told, 1, or twice what "
-                      "rounding alone does")
+                      "Limit in quantization steps for 99.9 % of the output values, without ONNX "
+                      "Runtime's optimizations. Default: 1, or twice the float rounding error")
           ->check(number_from_zero),
       command
-          .add_option("--most-steps-optimized", options.most_steps_optimized,
-                      "The same for ONNX Runtime with optimizations, whose kernels round "
-                      "differently; as many as the float model unless told")
+          .add_option(
+              "--most-steps-optimized", options.most_steps_optimized,
+              "The same limit with ONNX Runtime's optimizations. Default: the difference of "
+              "the float model, 1 to 32")
           ->check(number_from_zero),
       command.add_flag("--without-runtime", options.without_runtime,
-                       "Do without ONNX Runtime: compare the file with its simulation only"),
+                       "Skip ONNX Runtime: compare the file with its simulation only"),
       command.add_flag("--allow-useless", options.allow_useless,
-                       "Exit code 0 although the quantized answers are useless"),
+                       "Exit with code 0 even if the quality is useless"),
       command.add_flag("--force", options.force,
-                       "Overwrite a certificate of another file, or one made with other data")};
+                       "Overwrite a certificate of another file or of other data")};
 }
 
 std::string certificate_file(const std::string& file, const CertificationOptions& options) {
@@ -146,14 +149,14 @@ void check_certificate_file(const std::string& file, bool replaced,
   if (!old) return;
   const bool same =
       replaced ? old->at("name") == name_of(file) : old->at("file") == sha256_of_file(file);
-  SPARSEBIT_CHECK(same, InvalidArgument, path, ": it is the certificate of another file",
+  SPARSEBIT_CHECK(same, InvalidArgument, path, ": already the certificate of another file",
                   old->at("name").empty() ? "" : ", " + old->at("name"), "; ", kHowToWrite);
 }
 
 exports::Certificate certify_file(const std::string& file, const std::string& original,
                                   const std::string& config, quant::QuantModel* simulation,
                                   const PreparedData& data, const CertificationOptions& options) {
-  malloc_trim(0);  // what main() keeps for the next tensor is for another process now
+  malloc_trim(0);  // return the memory that main() keeps: ONNX Runtime is another process
   const OriginalAsOnnx as_onnx(original, data, options.common.seed);
   const int64_t count = options.samples > 0 ? std::min(options.samples, data.size()) : data.size();
   Progress progress("certifying", count, shown_progress(options.common, options.json));
@@ -213,17 +216,17 @@ void check_passed(const exports::Certificate& certificate, const CertificationOp
         std::find_if(certificate.comparisons.begin(), certificate.comparisons.end(),
                      [](const auto& comparison) { return !comparison.missing.empty(); });
     const std::string why =
-        missing == certificate.comparisons.end() ? "nothing was judged" : missing->missing;
-    throw Error(ErrorKind::InvalidModel,
-                "the certificate is incomplete: " + why + " (--without-runtime does without it)");
+        missing == certificate.comparisons.end() ? "no output could be compared" : missing->missing;
+    throw Error(ErrorKind::InvalidModel, "the certificate is incomplete: " + why +
+                                             " (--without-runtime skips ONNX Runtime)");
   }
   const bool useless =
       certificate.quality && certificate.quality->level == exports::QualityLevel::Useless;
   SPARSEBIT_CHECK(options.allow_useless || !useless, InvalidModel,
-                  "the quantized file computes what it should, but its answers are useless: ",
+                  "the file computes what is expected, but its quality is useless: ",
                   fmt::format("{:.1f} dB", certificate.quality->snr),
-                  " to the float model (--allow-useless accepts it; `sparsebit analyze` shows the "
-                  "layers that lose most)");
+                  " signal-to-noise ratio to the float model (`sparsebit analyze` shows the layers "
+                  "with the largest error; --allow-useless accepts the file)");
 }
 
 }  // namespace sparsebit::cli

@@ -16,15 +16,15 @@ class Option;
 
 namespace sparsebit::cli {
 
-/// What commands that certify a file let a user say.
+/// Options of commands that certify a file.
 struct CertificationOptions {
-  std::string output = {};  ///< of the certificate; empty: beside the quantized file
-  std::optional<double> most_steps = {}, most_steps_optimized = {};  ///< as CertifyOptions
-  int64_t samples = 0;                                               ///< 0 = all of the data
-  bool without_runtime = false;                                      ///< as CertifyOptions
-  bool allow_useless = false;  ///< useless quality is no error
+  std::string output = {};  ///< the certificate; empty: beside the quantized file
+  std::optional<double> most_steps = {}, most_steps_optimized = {};  ///< see CertifyOptions
+  int64_t samples = 0;                                               ///< 0 = all
+  bool without_runtime = false;                                      ///< see CertifyOptions
+  bool allow_useless = false;  ///< useless quality is not an error
   bool force = false;          ///< overwrite the certificate of another file or of other data
-  bool json = false;           ///< progress would be in the way
+  bool json = false;           ///< hides the progress bar
   CommonOptions common = {};
 };
 
@@ -33,19 +33,20 @@ struct CertificationOptions {
 std::vector<CLI::Option*> add_certification_options(CLI::App& command,
                                                     CertificationOptions& options);
 
-/// The certificate's own file.
+/// The path of the certificate: --certificate, or beside the quantized file.
 std::string certificate_file(const std::string& file, const CertificationOptions& options);
 
-/// Before anybody waits: throws InvalidArgument when the certificate would overwrite something else
-/// than a certificate, or that of another file. What is certified counts as the same file if it
-/// is named so in a command that writes it (`replaced`), and by its content otherwise.
+/// Throws InvalidArgument when writing the certificate would overwrite a file that is not a
+/// certificate, or the certificate of another file. Called before the slow work starts.
+/// @param replaced  the command writes the quantized file itself: then the same name is the same
+///                  file, otherwise the same content.
 void check_certificate_file(const std::string& file, bool replaced,
                             const CertificationOptions& options);
 
 /// Certifies a quantized ONNX file.
-/// @param original    the float model as a user writes it, or empty.
+/// @param original    the float model as written on the command line, or empty.
 /// @param config      the YAML that the file was quantized with, or empty.
-/// @param simulation  null: the file itself is what is expected.
+/// @param simulation  the expected results; null: the file run by the interpreter.
 exports::Certificate certify_file(const std::string& file, const std::string& original,
                                   const std::string& config, quant::QuantModel* simulation,
                                   const PreparedData& data, const CertificationOptions& options);
@@ -62,7 +63,7 @@ void check_same_data(const exports::Certificate& certificate, const std::string&
 void write_certificate(const exports::Certificate& certificate, const std::string& file,
                        const std::string& path);
 
-/// Throws InvalidModel, saying what is too far, missing or useless, unless all is well.
+/// Throws InvalidModel when the certificate failed or is incomplete, or the quality is useless.
 void check_passed(const exports::Certificate& certificate, const CertificationOptions& options);
 
 }  // namespace sparsebit::cli

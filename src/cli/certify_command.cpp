@@ -38,7 +38,7 @@ void certify(const CertifyOptions& options, std::ostream& out) {
   const CertificationOptions& asked = options.certification;
   apply(asked.common);
   SPARSEBIT_CHECK(file_kind(options.file).format == ModelFormat::Onnx, InvalidArgument,
-                  options.file, ": it is no ONNX file, and only those are certified");
+                  options.file, ": not an ONNX file; only quantized ONNX files can be certified");
   const Origin origin = origin_of_model(options.file);
   const PreparedData data = data_for(options, origin.preprocess);
   check_output_files(
@@ -48,7 +48,7 @@ void certify(const CertifyOptions& options, std::ostream& out) {
   std::unique_ptr<quant::QuantModel> simulation;
   if (!options.simulation.empty()) {
     SPARSEBIT_CHECK(exports::is_quantized_file(options.simulation), InvalidArgument,
-                    options.simulation, ": it is no simulation of 'sparsebit quantize'");
+                    options.simulation, ": not a simulation file of 'sparsebit quantize'");
     simulation = exports::load_quantized(options.simulation);
     simulation->set_quant({.weights = true, .features = true});
   }
@@ -67,13 +67,14 @@ void certify(const CertifyOptions& options, std::ostream& out) {
 void add_certify_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<CertifyOptions>();
   CLI::App* cmd = app.add_subcommand(
-      "certify", "Check that a quantized ONNX file computes the same everywhere, and how fast");
+      "certify", "Check a quantized ONNX file against its simulation, and measure its speed");
   cmd->add_option("file", options->file, "Quantized ONNX file")->required()->check(not_empty);
-  cmd->add_option("--against", options->original,
-                  "The float model: for its answers, and for the speed")
+  cmd->add_option("--against", options->original, "Float model to compare quality and speed with")
       ->check(not_empty);
-  cmd->add_option("--simulation", options->simulation,
-                  "What the file has to compute: a simulation of 'sparsebit quantize'")
+  cmd->add_option(
+         "--simulation", options->simulation,
+         "Simulation file of 'sparsebit quantize' with the expected results. Default: the file "
+         "itself, run by the interpreter")
       ->check(not_empty);
   add_data_options(*cmd, options->data);
   add_certification_options(*cmd, options->certification);

@@ -37,8 +37,8 @@ class LogToStream {
   LogToStream& operator=(const LogToStream&) = delete;
 };
 
-/// libtorch's remarks, such as that one of its functions may change, are for those who call it.
-struct RemarksToLog : c10::WarningHandler {
+/// libtorch's own warnings, such as deprecations, do not concern users: logged as debug messages.
+struct TorchWarningsToLog : c10::WarningHandler {
   void process(const c10::SourceLocation& /*where*/, const std::string& text,
                bool /*verbatim*/) override {
     log_debug("libtorch: {}", text);
@@ -52,7 +52,7 @@ std::vector<std::string> names_of_commands(CLI::App& app) {
   return names;
 }
 
-/// CLI11 would only say that a subcommand is required.
+/// Reports an unknown command with suggestions; CLI11 only says that a subcommand is required.
 bool is_unknown_command(CLI::App& app, const std::string& word, std::ostream& err) {
   const std::vector<std::string> known = names_of_commands(app);
   const bool is_known = std::find(known.begin(), known.end(), word) != known.end();
@@ -77,8 +77,7 @@ void declare_commands(CLI::App& app, std::ostream& out) {
       "Examples:\n  sparsebit inspect zoo:resnet18\n  sparsebit run model.onnx --input x=in.npy\n"
       "  sparsebit convert model.pt -o model.onnx --shape x=1x3x224x224\n"
       "  sparsebit quantize model.onnx --data images/ --preprocess imagenet -o model.int8.onnx\n\n"
-      "'sparsebit COMMAND "
-      "--help' tells more.");
+      "Run 'sparsebit COMMAND --help' for the options of a command.");
   add_inspect_command(app, out);
   add_run_command(app, out);
   add_convert_command(app, out);
@@ -120,8 +119,8 @@ std::vector<std::string> command_names() {
 int run(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
   const Arguments arguments(argv, static_cast<size_t>(argc));
   const LogToStream log(err, arguments);
-  RemarksToLog remarks;
-  const c10::Warning::WarningHandlerGuard guard(&remarks);
+  TorchWarningsToLog torch_warnings;
+  const c10::Warning::WarningHandlerGuard guard(&torch_warnings);
   try {
     return parse_and_run(argc, argv, out, err);
   } catch (const UsageError& e) {

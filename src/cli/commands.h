@@ -8,8 +8,8 @@ class App;
 
 namespace sparsebit::cli {
 
-// One function per subcommand, each in its own file: declares options and a callback that does the
-// work and writes to `out`.
+// One function per subcommand, each in its own file. It declares the options and a callback that
+// runs the command and writes its results to `out`.
 void add_inspect_command(CLI::App& app, std::ostream& out);
 void add_run_command(CLI::App& app, std::ostream& out);
 void add_convert_command(CLI::App& app, std::ostream& out);

@@ -18,7 +18,7 @@
 namespace sparsebit::cli {
 namespace {
 
-/// CLI11 lets "-1" and numbers beyond 64 bits wrap around.
+/// A check for options of type uint64_t: CLI11 lets "-1" and larger numbers wrap around.
 std::string whole_number(const std::string& text) {
   uint64_t value = 0;
   const char* end = text.data() + text.size();
@@ -74,7 +74,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
 void add_skip_option(CLI::App& command, std::vector<std::string>& patterns) {
   command
       .add_option("--skip", patterns,
-                  "Keep modules whose path matches this pattern as one opaque step (repeatable)")
+                  "Keep modules whose path matches this pattern as a single node (repeatable)")
       ->allow_extra_args(false);
 }
 

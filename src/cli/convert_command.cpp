@@ -34,7 +34,7 @@ struct ConvertOptions {
   CommonOptions common;
 };
 
-/// What was written, read back from the file itself.
+/// Facts of the written file, read back from it.
 struct Written {
   int nodes = 0;
   int64_t opset = 0, bytes = 0;
@@ -63,18 +63,17 @@ std::string report(const ConvertOptions& options, const fx::GraphModule& module,
       object["passes"] = nlohmann::ordered_json::parse(changes_as_json(passes.changes));
     return object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   }
-  std::string text = fmt::format("{}: {} nodes, {} parameters, opset {}, {:.2f} MB\n",
-                                 options.output, written.nodes, in_millions(parameters),
-                                 written.opset, static_cast<double>(written.bytes) / 1e6);
+  std::string text = fmt::format("{}: {}, {} parameters, opset {}, {}\n", options.output,
+                                 counted(written.nodes, "node"), in_millions(parameters),
+                                 written.opset, in_megabytes(written.bytes));
   if (options.passes.any()) text += fmt::format("passes: {}\n", counted(passes.changes));
   if (!carried.empty()) {
-    text +=
-        fmt::format("carried unchanged, because not known here: {}\n", fmt::join(carried, ", "));
+    text += fmt::format("unknown operators, copied unchanged: {}\n", fmt::join(carried, ", "));
   }
   return text;
 }
 
-/// Weights are read while they are written.
+/// Refuses to overwrite the model: its weights are read while the output is written.
 void check_target(const ConvertOptions& options) {
   std::error_code none;
   if (!fs::is_regular_file(options.model, none)) return;
@@ -82,20 +81,22 @@ void check_target(const ConvertOptions& options) {
     for (const std::string& target : {options.output, options.output + ".data"}) {
       std::error_code ignored;
       SPARSEBIT_CHECK(!fs::equivalent(file, target, ignored), InvalidArgument, target,
-                      ": this belongs to the model to convert; write to another file");
+                      ": part of the model to convert; write to another file");
     }
   }
 }
 
-void tell_fixed_inputs(const fx::GraphModule& module) {
+void warn_about_fixed_inputs(const fx::GraphModule& module) {
   for (const fx::Node* input : module.graph().placeholders()) {
     if (input->tensor_info() || input->args().empty()) continue;
-    log_warning("input '{}' is fixed at its default, {}; to keep it as an input, give its --shape",
-                input->target(), to_string(input->args().front()));
+    log_warning(
+        "input '{}' is replaced by its default, {}; to keep it as an input, give its --shape",
+        input->target(), to_string(input->args().front()));
   }
 }
 
-/// Where sizes are left open, the exporter tries others; those that the user gave come first.
+/// Example inputs for the exporter, which runs the model with other sizes where dimensions are
+/// dynamic; inputs from files come first.
 std::vector<fx::Value> example_inputs(const LoadedModel& model, const InputOptions& given,
                                       const std::vector<DynamicAxis>& dynamic, uint64_t seed) {
   if (!given.files.empty()) return make_inputs(model, given, seed);
@@ -117,12 +118,12 @@ void convert(const ConvertOptions& options, std::ostream& out) {
   check_dynamic(dynamic, model);
   if (!dynamic.empty() && model.size_decisions > 0) {
     log_warning(
-        "{} decides by the sizes of its inputs; the file is right for those of --shape, and "
-        "for open sizes only where they decide alike",
+        "{} has control flow that depends on input sizes; the ONNX file keeps the branches taken "
+        "for --shape, and is wrong for dynamic sizes that take others",
         model.name);
   }
   check_shapes_known(model);
-  tell_fixed_inputs(*model.module);
+  warn_about_fixed_inputs(*model.module);
   check_memory(model);
   exports::OnnxExportOptions export_options{.opset = options.opset};
   if (options.external_data) export_options.save.largest_file = 0;
@@ -139,21 +140,21 @@ void convert(const ConvertOptions& options, std::ostream& out) {
 
 void add_convert_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<ConvertOptions>();
-  CLI::App* cmd = app.add_subcommand("convert", "Write a model as ONNX");
+  CLI::App* cmd = app.add_subcommand("convert", "Convert a model to ONNX");
   cmd->add_option("model", options->model, kModelHelp)->required()->check(not_empty);
   cmd->add_option("-o,--output", options->output, "ONNX file to write")
       ->required()
       ->check(not_empty);
   cmd->add_option("--opset", options->opset,
-                  fmt::format("Operator set to write, {} to {}", exports::kOldestOpset,
-                              exports::kNewestOpset))
-      ->check(whole_number_from(exports::kOldestOpset, exports::kNewestOpset))
-      ->capture_default_str();
+                  fmt::format("ONNX opset, {} to {}. Default: {}", exports::kOldestOpset,
+                              exports::kNewestOpset, options->opset))
+      ->check(whole_number_from(exports::kOldestOpset, exports::kNewestOpset));
   cmd->add_flag("--external-data", options->external_data, kExternalDataHelp);
   add_shape_option(*cmd, options->inputs.shapes);
   add_example_option(*cmd, options->inputs);
-  cmd->add_option("--dynamic", options->dynamic,
-                  "Leave a size of an input open: NAME:DIMENSION=SYMBOL (repeatable)")
+  cmd->add_option(
+         "--dynamic", options->dynamic,
+         "Dynamic dimension of an input: NAME:DIMENSION=SYMBOL, such as x:0=batch (repeatable)")
       ->allow_extra_args(false);
   add_pass_options(*cmd, options->passes);
   cmd->add_flag("--json", options->json, "Print JSON");

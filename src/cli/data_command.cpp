@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 #include "cli/common_options.h"
 #include "cli/data_options.h"
+#include "cli/model_summary.h"
 #include "cli/usage_error.h"
 
 #include "sparsebit/core/error.h"
@@ -28,25 +29,25 @@ struct DataCommandOptions {
   CommonOptions common;
 };
 
-/// What is found when the samples are read.
+/// The result of reading the samples.
 struct Findings {
-  std::map<std::string, int64_t> shapes;  // "uint8 [3, 32, 32]" -> how many
-  std::vector<std::string> problems;      // the first few
+  std::map<std::string, int64_t> shapes;  // "uint8 [3, 32, 32]" -> number of samples
+  std::vector<std::string> problems;      // error messages of the first unusable samples
   int64_t unreadable = 0;
-  std::map<int64_t, int64_t> classes;  // class -> how many
+  std::map<int64_t, int64_t> classes;  // class -> number of samples
 };
 
 constexpr size_t kMostProblems = 5;
-/// Reading all of a large set would take as long as what the user wants to do with it.
+/// Only the first samples are read: reading a large data set takes too long for a check.
 constexpr int64_t kMostRead = 1000;
 
-/// Throws when a sample cannot be used beside the others.
+/// Throws when a preprocessed sample has another shape than the first one, or is not finite.
 void check_ready(const io::Sample& sample, const at::Tensor& ready, const at::Tensor& first) {
   SPARSEBIT_CHECK(ready.sizes() == first.sizes(), InvalidArgument, "sample '", sample.name,
-                  "' has shape ", ready.sizes(), ", and the first one ", first.sizes(),
-                  "; --preprocess can resize and crop");
+                  "' has shape ", ready.sizes(), ", but the first sample has ", first.sizes(),
+                  "; resize or crop with --preprocess");
   SPARSEBIT_CHECK(!ready.is_floating_point() || at::isfinite(ready).all().item<bool>(),
-                  InvalidArgument, "sample '", sample.name, "' has NaN or infinities");
+                  InvalidArgument, "sample '", sample.name, "' contains NaN or infinity");
 }
 
 Findings look_at(const io::Dataset& data, const io::Preprocess& preprocess) {
@@ -68,7 +69,7 @@ Findings look_at(const io::Dataset& data, const io::Preprocess& preprocess) {
   return found;
 }
 
-/// The most frequent shapes, and how many others there are.
+/// The most frequent shapes, and the number of other shapes.
 std::string shapes_as_text(const Findings& found) {
   constexpr size_t kMostShown = 5;
   std::vector<std::pair<int64_t, std::string>> shapes;
@@ -78,11 +79,12 @@ std::string shapes_as_text(const Findings& found) {
   for (size_t i = 0; i < std::min(shapes.size(), kMostShown); ++i)
     text += fmt::format("  {:>7}  {}\n", -shapes[i].first, shapes[i].second);
   if (shapes.size() > kMostShown)
-    text += fmt::format("           and {} other shapes\n", shapes.size() - kMostShown);
+    text += fmt::format("           and {}\n",
+                        counted(static_cast<int64_t>(shapes.size() - kMostShown), "other shape"));
   return text;
 }
 
-/// By folders, or else by what was looked at.
+/// The classes of the data set (folders), otherwise those of the samples that were read.
 size_t count_classes(const io::Dataset& data, const Findings& found) {
   return data.classes().empty() ? found.classes.size() : data.classes().size();
 }
@@ -99,11 +101,12 @@ std::string classes_as_text(const io::Dataset& data, const Findings& found) {
 }
 
 std::string as_text(const io::Dataset& data, const Findings& found) {
-  std::string text = fmt::format("{}: {} samples\n", data.describe(), data.size());
-  if (data.size() > kMostRead) text += fmt::format("looked at the first {}\n", kMostRead);
+  std::string text = fmt::format("{}: {}\n", data.describe(), counted(data.size(), "sample"));
+  if (data.size() > kMostRead) text += fmt::format("checked the first {} samples\n", kMostRead);
   text += shapes_as_text(found) + classes_as_text(data, found);
   for (const std::string& note : data.notes()) text += note + "\n";
-  if (found.unreadable > 0) text += fmt::format("{} cannot be used:\n", found.unreadable);
+  if (found.unreadable > 0)
+    text += fmt::format("{} cannot be used:\n", counted(found.unreadable, "sample"));
   for (const std::string& problem : found.problems) text += "  " + problem + "\n";
   return text;
 }
@@ -142,25 +145,27 @@ void show_data(const DataCommandOptions& options, std::ostream& out) {
   const auto data = io::open_dataset(options.path, options.labels);
   const Findings found = look_at(*data, preprocess_of(options.preprocess));
   out << (options.json ? as_json(*data, found) : as_text(*data, found));
-  SPARSEBIT_CHECK(found.unreadable == 0, InvalidArgument, options.path, ": ", found.unreadable,
-                  " samples cannot be used");
+  SPARSEBIT_CHECK(found.unreadable == 0, InvalidArgument, options.path, ": ",
+                  counted(found.unreadable, "sample"), " cannot be used");
 }
 
 }  // namespace
 
 void add_data_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<DataCommandOptions>();
-  CLI::App* cmd = app.add_subcommand("data", "Say what a data set holds, before you wait for it");
-  cmd->add_option("path", options->path,
-                  "A folder of images, an image, a text file that lists images, a .npy or .npz "
-                  "file, an MNIST or CIFAR-10 file");
-  cmd->add_option("--labels", options->labels, "TSV file with a file name and a class number");
-  cmd->add_option("--preprocess", options->preprocess,
-                  "A preset or YAML file to try on the samples")
-      ->capture_default_str();
-  cmd->add_option("--show-preprocess", options->show,
-                  "Print what a preset does (" + preset_names() +
-                      "), as YAML to edit; 'list' prints what each is for");
+  CLI::App* cmd = app.add_subcommand("data", "Check a data set before calibrating");
+  cmd->add_option(
+      "path", options->path,
+      "Data set: a folder of images, an image, a text file that lists images, a .npy or .npz "
+      "file, an MNIST or CIFAR-10 file");
+  cmd->add_option("--labels", options->labels,
+                  "TSV file with a file name and a class number per line");
+  cmd->add_option(
+      "--preprocess", options->preprocess,
+      "Preset or YAML file to preprocess the samples with. Default: " + options->preprocess);
+  cmd->add_option(
+      "--show-preprocess", options->show,
+      "Print a preset as YAML to edit, or 'list' for a description of each: " + preset_names());
   cmd->add_flag("--json", options->json, "Print JSON");
   add_common_options(*cmd, options->common);
   cmd->footer(

@@ -2,6 +2,7 @@
 
 #include "cli/common_options.h"
 #include "cli/input_options.h"
+#include "cli/model_summary.h"
 #include "cli/usage_error.h"
 
 #include "sparsebit/core/error.h"
@@ -25,40 +26,44 @@ void add_data_options(CLI::App& command, DataOptions& options) {
   command
       .add_option(
           "--data", options.data,
-          "Samples: a folder of images, an image, a text file that lists images; a .npy or .npz "
-          "file, an MNIST or CIFAR-10 file; texts (.txt, .jsonl); for several inputs an .npz file, "
-          "a folder or a manifest (.yaml) with a part for each")
+          "Data set: a folder or list of images, an image, .npy, .npz, MNIST, CIFAR-10, or texts "
+          "(.txt, .jsonl); for several inputs .npz, a folder or a manifest (.yaml)")
       ->required()
       ->check(not_empty);
   command.add_option("--labels", options.labels,
-                     "TSV file with a file name and a class number in each line; folders of images "
-                     "are classes without it");
+                     "TSV file with a file name and a class number per line. Default: folders of "
+                     "images are the classes");
   command
       .add_option("--preprocess", options.preprocess,
-                  "How images are prepared: " + preset_names() +
-                      ", or a YAML file; see 'sparsebit data --help'. Unless told, that of a "
-                      "quantized file, or a guess for other models, which is printed")
+                  "Image preprocessing, a YAML file or a preset: " + preset_names() +
+                      ". Default: the one stored in a quantized file, otherwise guessed and "
+                      "printed")
       ->check(not_empty);
   add_shape_option(command, options.shapes);
   command
-      .add_option("--tokenizer", options.tokenizer,
-                  "tokenizer.json or vocab.txt for texts; default: the one in the model's folder")
+      .add_option(
+          "--tokenizer", options.tokenizer,
+          "tokenizer.json or vocab.txt for texts. Default: the one in the model's folder or its "
+          "parent")
       ->check(not_empty);
-  command.add_option("--max-length", options.max_length, "Most tokens of a text")
-      ->check(whole_number_from(1, 1'000'000))
-      ->capture_default_str();
+  command
+      .add_option("--max-length", options.max_length,
+                  fmt::format("Maximum number of tokens per text. Default: {}", options.max_length))
+      ->check(whole_number_from(1, 1'000'000));
   command
       .add_option("--input", options.fixed,
-                  "NAME=ones, NAME=zeros, NAME=NUMBER or NAME=FILE.npy: an input that is the same "
-                  "for every sample")
+                  "Input that is the same for every sample: NAME=ones, NAME=zeros, NAME=NUMBER or "
+                  "NAME=FILE.npy (repeatable)")
       ->check(not_empty)
       ->allow_extra_args(false);
-  command.add_option("--samples", options.samples, "How many samples, chosen by --seed; all if 0")
-      ->check(whole_number_from(0, 1'000'000'000))
-      ->capture_default_str();
-  command.add_option("--batch-size", options.batch_size, "Samples that are read at a time")
-      ->check(whole_number_from(1, 65536))
-      ->capture_default_str();
+  command
+      .add_option("--samples", options.samples,
+                  "Number of samples, chosen at random with --seed. Default: 0 (all)")
+      ->check(whole_number_from(0, 1'000'000'000));
+  command
+      .add_option("--batch-size", options.batch_size,
+                  fmt::format("Samples per batch. Default: {}", options.batch_size))
+      ->check(whole_number_from(1, 65536));
 }
 
 std::string preset_names() {
@@ -81,10 +86,10 @@ bool is_preset(const std::string& name) {
 io::Preprocess preprocess_of(const std::string& preset_or_file) {
   if (!is_preset(preset_or_file) && std::filesystem::exists(preset_or_file))
     return io::read_preprocess(read_yaml(preset_or_file));
-  return io::preprocess_preset(preset_or_file);  // with an error that lists them
+  return io::preprocess_preset(preset_or_file);  // its error lists the presets
 }
 
-// Files of models on the Hugging Face hub lie beside their tokenizer, or in a folder beside it.
+// Repositories on the Hugging Face hub have the model beside the tokenizer, or in a subfolder.
 std::string tokenizer_beside(const std::string& model) {
   namespace fs = std::filesystem;
   if (!fs::is_regular_file(model)) return "";
@@ -99,10 +104,10 @@ std::string tokenizer_beside(const std::string& model) {
 
 namespace {
 
-/// Enough for ranges of noise.
+/// Enough for calibration with random numbers.
 constexpr int64_t kRandomSamples = 16;
 
-/// What the options say, else what the caller knows.
+/// --preprocess if given, otherwise the preprocessing that the caller knows.
 std::optional<data::PreprocessChoice> choice_of(const DataOptions& options,
                                                 const std::optional<io::Preprocess>& known) {
   if (is_preset(options.preprocess)) return data::PreprocessChoice{options.preprocess};
@@ -147,7 +152,8 @@ PreparedData::PreparedData(const DataOptions& options, const std::vector<data::I
   for (const std::string& note : data_.notes()) warn(note);
   const int64_t all = data_.size();
   if (options.samples > all)
-    warn(fmt::format("{}: there are {} samples, not {}", options.data, all, options.samples));
+    warn(fmt::format("{}: only {} for --samples {}", options.data, counted(all, "sample"),
+                     options.samples));
   if (!prepared_feed().guessed_from.empty() && !is_random_)
     warn("preprocessing: " + preprocess_text());
   if (options.samples == 0 || options.samples >= all) {
@@ -162,9 +168,11 @@ PreparedData::PreparedData(const DataOptions& options, const std::vector<data::I
 
 int64_t PreparedData::step(int64_t fixed) const {
   if (fixed == 0) return is_ragged() ? 1 : batch_size_;
-  SPARSEBIT_CHECK(size() % fixed == 0, InvalidArgument, "the model takes ", fixed,
-                  " samples at once, which does not divide ", size(), "; --samples ",
-                  size() / fixed * fixed, " does");
+  const int64_t usable = size() / fixed * fixed;
+  SPARSEBIT_CHECK(size() % fixed == 0, InvalidArgument, "the model has a fixed batch size of ",
+                  fixed, ", which does not divide ", counted(size(), "sample"),
+                  usable > 0 ? "; use --samples " + std::to_string(usable)
+                             : "; give at least " + std::to_string(fixed));
   return is_ragged() ? fixed : fixed * std::max<int64_t>(1, batch_size_ / fixed);
 }
 
@@ -193,7 +201,8 @@ std::string PreparedData::preprocess_text() const {
                        feed.guessed_from);
   if (feed.preset.empty() && feed.preprocess == io::Preprocess{}) return "none";
   if (feed.preset.empty())
-    return preprocess_name_.empty() ? "as told" : "as " + preprocess_name_ + " tells";
+    return preprocess_name_.empty() ? "from the quantized file or manifest"
+                                    : "from " + preprocess_name_;
   if (feed.preprocess == io::preprocess_preset(feed.preset)) return feed.preset;
   for (const data::InputSpec& input : data_.inputs()) {
     if (const auto image = data::image_input(input); image && input.name == feed.input)
@@ -224,10 +233,10 @@ void check_fits(const fx::GraphModule& module, const std::vector<at::Tensor>& ba
     bool fits = std::ssize(wanted) == batch[i].dim();
     for (size_t axis = 1; fits && axis < wanted.size(); ++axis)
       fits = wanted[axis] < 0 || wanted[axis] == batch[i].size(static_cast<int64_t>(axis));
-    SPARSEBIT_CHECK(fits, InvalidArgument, source, ": its input '", inputs[i]->target(), "' is ",
-                    at::IntArrayRef(wanted), " (-1 is any size), and samples are ",
+    SPARSEBIT_CHECK(fits, InvalidArgument, source, ": input '", inputs[i]->target(), "' takes ",
+                    at::IntArrayRef(wanted), " (-1: any size), but samples have shape ",
                     batch[i].dim() > 0 ? batch[i].sizes().slice(1) : batch[i].sizes(),
-                    "; --preprocess can resize, crop and change the layout");
+                    "; resize, crop or change the layout with --preprocess");
   }
 }
 

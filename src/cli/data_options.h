@@ -22,12 +22,12 @@ namespace sparsebit::cli {
 struct DataOptions {
   std::string data;
   std::string labels;
-  std::string preprocess = {};  ///< a preset, or a YAML file; empty when not told
-  std::string tokenizer = {};   ///< file or folder; empty: beside the model
-  int64_t max_length = 512;     ///< tokens of a text
-  data::TextPart text_part = data::TextPart::Both;  ///< of lines with two texts; not an option
+  std::string preprocess = {};                      ///< a preset or a YAML file; empty: not given
+  std::string tokenizer = {};                       ///< file or folder; empty: beside the model
+  int64_t max_length = 512;                         ///< maximum number of tokens per text
+  data::TextPart text_part = data::TextPart::Both;  ///< which text of a pair; not an option
   std::vector<std::string> fixed = {};   ///< NAME=ones, NAME=zeros, NAME=0.5 or NAME=FILE.npy
-  std::vector<std::string> shapes = {};  ///< of inputs that the model leaves open, see --shape
+  std::vector<std::string> shapes = {};  ///< shapes of dynamic inputs, see --shape
   int64_t samples = 0;                   ///< 0 = all
   int64_t batch_size = 8;
   bool random = false;  ///< random numbers instead of data
@@ -35,15 +35,16 @@ struct DataOptions {
 
 void add_data_options(CLI::App& command, DataOptions& options);
 
-/// Samples of a data set, made ready for a model.
+/// The chosen samples of a data set, preprocessed for a model.
 class PreparedData {
  public:
   using Batch = data::ModelData::Batch;
 
   /// @param source  the model as written on the command line.
-  /// @param seed  decides which samples are taken if not all are.
-  /// @param preprocess  what is done unless the options say.
-  /// @param facts  of the model: for images, when neither of them says, and for random numbers.
+  /// @param seed  chooses the samples when --samples is less than all.
+  /// @param preprocess  used when --preprocess is not given.
+  /// @param facts  facts about the model, to guess the preprocessing of images when neither is
+  ///               given, and for random data.
   PreparedData(const DataOptions& options, const std::vector<data::InputSpec>& inputs,
                const std::string& source, uint64_t seed,
                const std::optional<io::Preprocess>& preprocess = {},
@@ -51,25 +52,26 @@ class PreparedData {
 
   int64_t size() const { return static_cast<int64_t>(chosen_.size()); }
   bool has_all() const { return size() == data_.size(); }
-  /// How many samples to read at a time for a model that takes `fixed` at once (0: any number); one
-  /// where samples differ in length. Throws InvalidArgument when that does not divide their number.
+  /// The batch size for a model whose batch size is fixed at `fixed` (0: dynamic); 1, or `fixed`,
+  /// where samples differ in length. Throws InvalidArgument when `fixed` does not divide size().
   int64_t step(int64_t fixed) const;
-  /// At most this many at a time, with the same exceptions.
+  /// The batch size for one batch of at most `count` samples: `fixed` if the model fixes it, 1
+  /// where samples differ in length.
   int64_t at_most(int64_t count, int64_t fixed) const;
   bool has_labels() const { return data_.has_labels(); }
   bool is_ragged() const { return data_.is_ragged(); }
-  /// Of the samples that Batch::stored describes.
+  /// The preprocessing of the samples in Batch::stored.
   const io::Preprocess& stored_preprocess() const { return data_.feeds().front().preprocess; }
   bool is_random() const { return is_random_; }
-  /// Of the images, or of the first input that is prepared at all.
+  /// The first input with preprocessing, such as the images; otherwise the first input.
   const data::InputFeed& prepared_feed() const;
   const io::Preprocess& preprocess() const { return prepared_feed().preprocess; }
   /// "imagenet (guessed from a 3x224x224 input and 1000 classes; --preprocess NAME sets it)"
   std::string preprocess_text() const;
   const data::ModelData& model_data() const { return data_; }
-  /// What was warned about when it was opened.
+  /// Warnings from opening the data.
   const std::vector<std::string>& warnings() const { return warnings_; }
-  /// Whether samples are stored as bytes.
+  /// Whether samples are stored as uint8.
   bool has_bytes() const;
 
   /// Samples from `start` on, at most `count`, read by several threads. An error names the sample.
@@ -86,17 +88,17 @@ class PreparedData {
   int64_t batch_size_;
 };
 
-/// The tokenizer that lies in the model's folder or in the one around it; empty when there is none.
+/// The tokenizer file in the model's folder or its parent; empty if there is none.
 std::string tokenizer_beside(const std::string& model);
 
-/// What a model runs on.
+/// The tensors as input values of a model.
 std::vector<fx::Value> values_of(const std::vector<at::Tensor>& inputs);
 
-/// Throws InvalidArgument when samples are not what the inputs of the model take.
+/// Throws InvalidArgument when the shapes of a batch do not fit the inputs of the model.
 void check_fits(const fx::GraphModule& module, const std::vector<at::Tensor>& batch,
                 const std::string& source);
 
-/// "imagenet, timm, ...", for help texts.
+/// The names of all presets for help texts: "imagenet, timm, ..."
 std::string preset_names();
 
 /// A preset by name, or settings from a YAML file.

@@ -7,11 +7,11 @@
 
 namespace sparsebit::cli {
 
-/// For --strict: throws InvalidArgument, listing all, where patterns match nothing, operators are
-/// unknown, or nodes with MACs stay float.
+/// Checks for --strict: throws InvalidArgument with a list of patterns that match nothing, unknown
+/// operators, and nodes with MACs that stay float.
 void check_strictly(const quant::QuantModel& model, const report::Coverage& coverage);
 
-/// What was decided about each node: JSON if the file is called so, else text.
+/// Writes the decision about each node: JSON if the file name ends in .json, otherwise text.
 void write_decisions(const std::string& file, const quant::QuantModel& model);
 
 }  // namespace sparsebit::cli

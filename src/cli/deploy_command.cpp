@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/decision_files.h"
 #include "cli/file_kind.h"
+#include "cli/model_summary.h"
 #include "cli/output_files.h"
 #include "cli/usage_error.h"
 
@@ -35,17 +36,19 @@ bool is_simulation(const std::string& model) {
   return std::filesystem::is_regular_file(model) && exports::is_quantized_file(model);
 }
 
-/// A saved simulation has its calibration and its platform.
+/// Loads a saved simulation, which contains its calibration and its platform.
 std::unique_ptr<quant::QuantModel> saved_simulation(const CalibrationOptions& asked) {
   const bool alone = asked.config.empty() && asked.data.data.empty() && !asked.data.random &&
                      asked.custom.empty() && asked.exclude.empty() && !asked.sequential;
-  SPARSEBIT_CHECK(alone, InvalidArgument, asked.model,
-                  " is calibrated already: leave out --data, --config, --custom and --sequential");
+  SPARSEBIT_CHECK(
+      alone, InvalidArgument, asked.model,
+      " is already calibrated: leave out --data, --random-data, --config, --custom, --exclude "
+      "and --sequential");
   auto model = exports::load_quantized(asked.model);
   SPARSEBIT_CHECK(asked.platform.empty() ||
                       platforms::find_platform(asked.platform)->name == model->platform().name,
                   InvalidArgument, asked.model, " was quantized for ", model->platform().name,
-                  ", and --platform says ", asked.platform);
+                  ", but --platform is ", asked.platform);
   return model;
 }
 
@@ -54,7 +57,7 @@ std::unique_ptr<quant::QuantModel> prepared_model(const CalibrationOptions& aske
   if (std::filesystem::is_regular_file(asked.model)) {
     const FileKind kind = file_kind(asked.model);
     SPARSEBIT_CHECK(kind.format != ModelFormat::None, InvalidModel, asked.model,
-                    ": this is neither a model nor a simulation, but ", kind.description);
+                    ": not a model or simulation: ", kind.description);
   }
   ModelWithData given = load_with_data(asked);
   auto model = calibrated_model(asked, given);
@@ -62,7 +65,7 @@ std::unique_ptr<quant::QuantModel> prepared_model(const CalibrationOptions& aske
   return model;
 }
 
-/// Wrong names and folders are errors before calibration starts.
+/// Checks names and folders before calibration starts.
 void check_options(const DeployOptions& options) {
   const CalibrationOptions& asked = options.calibration;
   check_output_folder(options.output);
@@ -71,7 +74,7 @@ void check_options(const DeployOptions& options) {
   const platforms::PlatformPtr platform = chosen_config(asked).config.platform;
   deploy::check_deploy_folder(options.output, options.name, platform->name);
   SPARSEBIT_CHECK(!options.formats.empty() || !platform->artefacts.empty(), InvalidArgument,
-                  "the platform names no artefacts; choose some with --format");
+                  "the platform has no default formats; choose some with --format");
   for (const std::string& format : platform->artefacts) deploy::artefact_formats().get(format);
 }
 
@@ -86,7 +89,7 @@ void deploy_model(const DeployOptions& options, std::ostream& out) {
   const report::Coverage coverage = report::coverage_of(*model);
   if (options.strict) check_strictly(*model, coverage);
   if (coverage.share_of_macs() == 0)
-    log_warning("nothing that multiplies is quantized: {} is not for this model", platform.name);
+    log_warning("no layer with MACs is quantized for {}", platform.name);
   const std::string title = fmt::format("{} for {}", options.name, platform.name);
   const auto files = deploy::deploy(*model, formats, options.output, options.name, title,
                                     {asked.model, asked.data.data});
@@ -99,35 +102,34 @@ void deploy_model(const DeployOptions& options, std::ostream& out) {
     out << json.dump(2) << "\n";
     return;
   }
-  out << fmt::format("integer coverage in {}: {:.1f} % of MACs, {:.1f} % of nodes\n", platform.name,
+  out << fmt::format("int8 coverage in {}: {:.1f} % of MACs, {:.1f} % of nodes\n", platform.name,
                      100 * coverage.share_of_macs(), 100 * coverage.share_of_nodes());
   for (const auto& file : files)
-    out << fmt::format("wrote {} ({} bytes)\n", file.string(), std::filesystem::file_size(file));
+    out << fmt::format("wrote {} ({})\n", file.string(),
+                       in_megabytes(static_cast<int64_t>(std::filesystem::file_size(file))));
 }
 
 }  // namespace
 
 void add_deploy_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<DeployOptions>();
-  CLI::App* cmd =
-      app.add_subcommand("deploy", "Write what a deployment target's own tools consume");
+  CLI::App* cmd = app.add_subcommand(
+      "deploy", "Quantize a model and write the files that a platform's own tools read");
   add_calibration_options(*cmd, options->calibration);
-  cmd->add_option("-o,--output", options->output, "Folder to write into")
-      ->required()
+  cmd->add_option("-o,--output", options->output, "Output folder")->required()->check(not_empty);
+  cmd->add_option("--name", options->name, "Base name of the files. Default: " + options->name)
       ->check(not_empty);
-  cmd->add_option("--name", options->name, "What the files are called")
-      ->check(not_empty)
-      ->capture_default_str();
   cmd->add_flag("--strict", options->strict,
-                "Fail where patterns match nothing, operators are unknown or layers stay float");
-  cmd->add_option("--decisions", options->decisions,
-                  "File for what was decided about each node: FILE.json, or text")
+                "Fail if a pattern matches nothing, an operator is unknown or a layer stays float");
+  cmd->add_option(
+         "--decisions", options->decisions,
+         "Write to this file why each node is quantized or float: JSON if FILE.json, else text")
       ->check(not_empty);
   cmd->add_option("--format", options->formats,
-                  fmt::format("Formats to write instead of the platform's own: {}",
+                  fmt::format("Formats to write: {}. Default: those of the platform",
                               fmt::join(deploy::artefact_formats().names(), ", ")));
   cmd->footer(
-      "MODEL is a model, or a simulation that 'sparsebit quantize' saved.\n"
+      "The model may also be a simulation file of 'sparsebit quantize'.\n"
       "Example:\n"
       "  sparsebit deploy model.onnx --platform snpe --data images/ --preprocess imagenet "
       "--samples 128 -o out/");

@@ -31,7 +31,7 @@ DynamicAxis parse_axis(const std::string& text) {
   return axis;
 }
 
-/// The sizes an input has now.
+/// The current shape of an input; nothing if unknown.
 std::optional<std::vector<int64_t>> shape_of(const LoadedModel& model, const std::string& input) {
   const std::vector<fx::Node*> inputs = model.module->graph().placeholders();
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -53,7 +53,7 @@ exports::OnnxExportOptions with_axes(exports::OnnxExportOptions options,
   return options;
 }
 
-/// Why the model cannot be written; nothing when it can.
+/// Why the model cannot be exported; nothing if it can.
 std::optional<std::string> failure(const fx::GraphModule& module,
                                    const exports::OnnxExportOptions& options) {
   try {
@@ -90,9 +90,9 @@ void check_dynamic(const std::vector<DynamicAxis>& axes, const LoadedModel& mode
     const int64_t size = (*shape)[static_cast<size_t>(axis.dim)];
     if (size < 0) continue;
     const auto& [first, other] = sizes.emplace(axis.symbol, std::pair(size, &axis)).first->second;
-    SPARSEBIT_CHECK(first == size, InvalidArgument, "--dynamic ", axis.text, ": the size is ", size,
-                    " here and ", first, " at ", other->input, ":", other->dim,
-                    ", but sizes with one symbol are equal");
+    SPARSEBIT_CHECK(first == size, InvalidArgument, "--dynamic ", axis.text, ": '", axis.symbol,
+                    "' is ", size, " here and ", first, " at ", other->input, ":", other->dim,
+                    "; dimensions with the same symbol must be equal");
   }
 }
 
@@ -104,14 +104,14 @@ void export_with_dynamic(const LoadedModel& model, const std::vector<DynamicAxis
     if (axes.empty() || e.kind() == ErrorKind::Io || failure(*model.module, options)) throw;
     for (const DynamicAxis& axis : axes) {
       const auto reason = failure(*model.module, with_axes(options, axes, &axis.symbol));
-      SPARSEBIT_CHECK(!reason, InvalidArgument, "--dynamic ", axis.text, ": '", axis.symbol,
-                      "' cannot stay open, because the model fails with another size there: ",
-                      reason.value_or(""));
+      SPARSEBIT_CHECK(
+          !reason, InvalidArgument, "--dynamic ", axis.text, ": '", axis.symbol,
+          "' cannot be dynamic, because the model fails with another size: ", reason.value_or(""));
     }
     const std::string text = error_text(e);
     throw Error(ErrorKind::InvalidArgument,
-                "--dynamic: these sizes cannot stay open together, because the model fails with "
-                "others: " +
+                "--dynamic: these dimensions cannot all be dynamic, because the model fails with "
+                "other sizes: " +
                     text.substr(0, text.find('\n')));
   }
 }

@@ -8,7 +8,7 @@
 
 namespace sparsebit::cli {
 
-/// What one --dynamic says: a size of an input stays open.
+/// One --dynamic option: a dynamic dimension of an input.
 struct DynamicAxis {
   std::string text;  ///< as the user wrote it
   std::string input;
@@ -16,15 +16,15 @@ struct DynamicAxis {
   std::string symbol;
 };
 
-/// Reads `NAME:0=batch`, each; the name may contain ':' and '='. Throws UsageError.
+/// Parses options of the form `NAME:0=batch`; the name may contain ':' and '='. Throws UsageError.
 std::vector<DynamicAxis> parse_dynamic(const std::vector<std::string>& texts);
 
 /// Throws InvalidArgument for inputs and dimensions that the model does not have, and for a symbol
-/// that stands for two sizes.
+/// with two different sizes.
 void check_dynamic(const std::vector<DynamicAxis>& axes, const LoadedModel& model);
 
-/// export_onnx() with the sizes left open. When the model takes one size only where a symbol is,
-/// the error says which symbol and why.
+/// export_onnx() with dynamic dimensions. When the model works with one size only, the error names
+/// the symbol and the reason.
 void export_with_dynamic(const LoadedModel& model, const std::vector<DynamicAxis>& axes,
                          const std::string& path, const exports::OnnxExportOptions& options);
 

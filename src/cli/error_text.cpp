@@ -37,17 +37,17 @@ std::string in_our_words(const std::string& text) {
   std::smatch found;
   if (std::regex_search(line, found, allocation)) {
     const double gigabytes = std::stod(found[1]) / 1e9;
-    return fmt::format("there is not enough memory for a tensor of {:.4g} GB", gigabytes) + rest;
+    return fmt::format("not enough memory for a tensor of {:.4g} GB", gigabytes) + rest;
   }
   const bool overflow =
       line.find("overflow") != std::string::npos &&
       (line.find("numel") != std::string::npos || line.find("Storage size") != std::string::npos);
-  if (overflow) return "there is no tensor with so many elements" + rest;
+  if (overflow) return "the tensor has too many elements" + rest;
   return text;
 }
 
 std::string error_text(const std::exception& error) {
-  if (dynamic_cast<const std::bad_alloc*>(&error)) return "there is not enough memory";
+  if (dynamic_cast<const std::bad_alloc*>(&error)) return "not enough memory";
   return in_our_words(message_of(error));
 }
 

@@ -6,6 +6,7 @@
 
 #include "sparsebit/core/error.h"
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <filesystem>
@@ -25,13 +26,14 @@ struct EvalOptions {
   CommonOptions common;
 };
 
-/// What the answers of a model are compared with, apart from classes that the data set has itself.
+/// Ground truth beyond the class labels of the data set.
 struct Truth {
   std::unique_ptr<io::BoxLabels> boxes = {};
-  std::vector<double> scores = {};  ///< of pairs of texts
+  std::vector<double> scores = {};  ///< similarity scores of text pairs
 };
 
-/// Takes labels of boxes out of the options: data sets know labels of classes only.
+/// Loads boxes or scores, and clears --labels if it names boxes: a data set reads only class
+/// labels.
 Truth find_truth(EvalOptions& options) {
   const std::string& data = options.data.data;
   std::string& labels = options.data.labels;
@@ -67,9 +69,9 @@ class Evaluator {
     const PreparedData data = samples_for(model);
     SPARSEBIT_CHECK(has_truth(data) || !options_.against.empty(), InvalidArgument,
                     options_.data.data,
-                    ": there are no labels; give --labels (classes: a TSV file, or folders that "
-                    "are classes; boxes: a folder of YOLO labels or COCO annotations), pairs of "
-                    "texts with a score, or --against MODEL to compare outputs");
+                    ": there are no labels; give --labels (classes: a TSV file, or one folder of "
+                    "images per class; boxes: a folder of YOLO labels or COCO annotations), text "
+                    "pairs with a score, or --against MODEL to compare outputs");
     Evaluation found;
     if (has_truth(data)) found.model = measure_task(model, data);
     if (options_.against.empty()) return found;
@@ -126,25 +128,26 @@ void add_detection_options(CLI::App& command, DetectionOptions& options) {
   for (const metrics::DetectorHead& head : metrics::detector_heads()) heads.push_back(head.name);
   for (const auto& [name, numbering] : metrics::class_numberings()) numberings.push_back(name);
   command
-      .add_option(
-          "--head", options.head,
-          "Of a detector: what its outputs mean; recognized by names and shapes unless told")
+      .add_option("--head", options.head,
+                  "Detectors: format of the outputs. Default: detected from their names and shapes")
       ->check(CLI::IsMember(heads));
   command
-      .add_option("--class-numbers", options.class_numbers,
-                  "Of a detector: classes are counted from zero or from one (the background is 0), "
-                  "are ids of the annotations' categories, or COCO's ids, 1 to 90")
+      .add_option(
+          "--class-numbers", options.class_numbers,
+          "Detectors: classes are counted from zero, from one (0 is the background), or are "
+          "category ids of the annotations or of COCO (1 to 90). Default: guessed from the "
+          "head")
       ->check(CLI::IsMember(numberings));
   command
       .add_option("--score-threshold", options.selection.least_score,
-                  "Of a detector: detections need a higher score")
-      ->check(CLI::Range(0., 1.))
-      ->capture_default_str();
+                  fmt::format("Detectors: keep detections with a higher score. Default: {}",
+                              options.selection.least_score))
+      ->check(CLI::Range(0., 1.));
   command
       .add_option("--nms-iou", options.selection.most_overlap,
-                  "Of a detector without NMS: detections of a class overlap at most so much")
-      ->check(CLI::Range(0., 1.))
-      ->capture_default_str();
+                  fmt::format("Detectors without NMS: IoU threshold of NMS. Default: {}",
+                              options.selection.most_overlap))
+      ->check(CLI::Range(0., 1.));
 }
 
 }  // namespace
@@ -152,21 +155,26 @@ void add_detection_options(CLI::App& command, DetectionOptions& options) {
 void add_eval_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<EvalOptions>();
   CLI::App* cmd = app.add_subcommand(
-      "eval", "Measure a model: accuracy, mAP, correlation, or how near it is to another");
+      "eval", "Measure accuracy, mAP or embedding quality, or compare a model with another");
   cmd->add_option("model", options->model,
-                  "Model: an ONNX or TorchScript file, a file of 'sparsebit quantize', or zoo:NAME")
+                  "Model: an ONNX, TorchScript or torch.export (.pt2) file, a file of 'sparsebit "
+                  "quantize', or zoo:NAME")
       ->required()
       ->check(not_empty);
   add_data_options(*cmd, options->data);
+  cmd->get_option("--labels")
+      ->description(
+          "TSV file of classes, folder of YOLO labels, or COCO annotations (.json). Default: "
+          "folders of images are the classes");
   cmd->add_option("--against", options->against,
-                  "Another model, usually the float one: compares the outputs, needs no labels")
+                  "Reference model, usually float, to compare outputs with; needs no labels")
       ->check(not_empty);
-  cmd->add_option("--runtime", options->runtime, "What computes it: sparsebit or onnxruntime")
-      ->check(CLI::IsMember({"sparsebit", "onnxruntime"}))
-      ->capture_default_str();
+  cmd->add_option("--runtime", options->runtime,
+                  "Runtime that executes the model. Default: " + options->runtime)
+      ->check(CLI::IsMember({"sparsebit", "onnxruntime"}));
   add_detection_options(*cmd, options->detection);
   cmd->add_option("--pooling", options->pooling,
-                  "Of embeddings: the mean over the tokens, or the first token; mean unless the "
+                  "Embeddings: mean over the tokens, or the first token. Default: mean, unless the "
                   "model pools itself")
       ->check(CLI::IsMember({"mean", "first"}));
   cmd->add_flag("--json", options->json, "Print JSON");

@@ -1,5 +1,7 @@
 #include "cli/eval_report.h"
 
+#include "cli/model_summary.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -35,7 +37,7 @@ std::string line_of(const Correlation& found) {
                      found.pearson, found.pairs);
 }
 
-/// How it was measured, where that is not obvious.
+/// The settings of the measurement.
 std::string note_of(const Accuracy&) { return ""; }
 
 std::string note_of(const DetectionAccuracy& found) {
@@ -43,7 +45,7 @@ std::string note_of(const DetectionAccuracy& found) {
                                  describe(found.numbering), found.selection.least_score);
   note += found.has_nms ? fmt::format(", NMS at IoU {}\n", found.selection.most_overlap) : "\n";
   if (found.unlabelled > 0)
-    note += fmt::format("{} images left out: the labels do not speak of them\n", found.unlabelled);
+    note += fmt::format("{} without labels skipped\n", counted(found.unlabelled, "image"));
   return note;
 }
 
@@ -58,7 +60,7 @@ std::string similarity_table(const std::vector<SimilarOutput>& outputs) {
                                   "cosine", "SNR (dB)", "largest difference", "same top-1");
   for (const auto& [name, found] : outputs) {
     if (found.samples == 0) {
-      table += fmt::format("{:<{}}  not compared: its shapes differ\n", name, width);
+      table += fmt::format("{:<{}}  not compared: shapes differ\n", name, width);
       continue;
     }
     const std::string top1 =
@@ -66,8 +68,8 @@ std::string similarity_table(const std::vector<SimilarOutput>& outputs) {
     table += fmt::format("{:<{}}  {:>8.5f}  {:>8.2f}  {:>18.4g}  {:>10}\n", name, width,
                          found.cosine, found.snr_db, found.largest_difference, top1);
     if (found.other_shapes > 0)
-      table += fmt::format("{:<{}}  {} samples left out: their shapes differ\n", "", width,
-                           found.other_shapes);
+      table += fmt::format("{:<{}}  {} skipped: shapes differ\n", "", width,
+                           counted(found.other_shapes, "sample"));
   }
   return table;
 }

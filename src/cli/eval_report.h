@@ -12,14 +12,14 @@
 
 namespace sparsebit::cli {
 
-/// What a model is worth at its task: a classifier, a detector, or one that embeds texts.
+/// The result of a classifier, a detector, or a text embedding model.
 using TaskResult = std::variant<Accuracy, DetectionAccuracy, Correlation>;
 
-/// Everything that `sparsebit eval` found.
+/// The results of `sparsebit eval`.
 struct Evaluation {
-  std::optional<TaskResult> model, reference;  ///< nothing: there is no truth to compare with
-  std::vector<SimilarOutput> outputs = {};     ///< of the model, beside those of --against
-  std::optional<Correlation> agreement = {};   ///< of embeddings with those of --against
+  std::optional<TaskResult> model, reference;  ///< nothing: no labels or scores
+  std::vector<SimilarOutput> outputs = {};     ///< compared with those of --against
+  std::optional<Correlation> agreement = {};   ///< embeddings compared with those of --against
 };
 
 std::string evaluation_as_text(const Evaluation& evaluation);

@@ -16,7 +16,7 @@ struct Magic {
   const char* description;
 };
 
-/// What people have at hand when they meant a model.
+/// Files that are not models but are often mistaken for one.
 constexpr Magic kMagics[] = {
     {0, "\x93NUMPY", "a NumPy array"},
     {8, "{\"", "a safetensors file, which has weights but no graph"},
@@ -38,7 +38,7 @@ constexpr Magic kMagics[] = {
     {0,
      "\x7f"
      "ELF",
-     "a program"},
+     "an executable file"},
 };
 
 bool is_text(std::string_view bytes) {
@@ -52,7 +52,8 @@ bool is_text(std::string_view bytes) {
 FileKind kind_of_bytes(std::string_view start) {
   if (start.empty()) return {ModelFormat::None, "the file is empty"};
   if (start.find("\"sparsebit.quantized\"") != std::string_view::npos)
-    return {ModelFormat::None, "a file of 'sparsebit quantize', which 'sparsebit eval' reads"};
+    return {ModelFormat::None,
+            "a simulation file of 'sparsebit quantize', for 'sparsebit eval' and 'deploy'"};
   if (frontends::looks_like_torchscript(start)) return {ModelFormat::TorchScript, "TorchScript"};
   for (const Magic& magic : kMagics) {
     if (start.size() > magic.offset && start.substr(magic.offset).starts_with(magic.bytes)) {
@@ -60,7 +61,7 @@ FileKind kind_of_bytes(std::string_view start) {
     }
   }
   if (io::looks_like_onnx(start)) return {ModelFormat::Onnx, "ONNX"};
-  return {ModelFormat::None, is_text(start) ? "a text file" : "its content is not known"};
+  return {ModelFormat::None, is_text(start) ? "a text file" : "unknown file format"};
 }
 
 bool is_onnx_file(const std::string& model) {

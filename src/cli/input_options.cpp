@@ -16,17 +16,17 @@ using fx::TensorInfo;
 
 namespace {
 
-/// The name, empty when there is none, and the file of `NAME=FILE` or `FILE`.
+/// Splits `NAME=FILE` or `FILE` into name (empty if there is none) and file.
 std::pair<std::string, std::string> split_name(const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos || std::filesystem::exists(text)) return {"", text};
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-/// What is wrong with an --input, whatever the model is; empty = nothing.
+/// The syntax error of an --input; empty if there is none.
 std::string problem_of(const std::string& text) {
-  if (text.starts_with('=')) return "'" + text + "' names no input";
-  return split_name(text).second.empty() ? "'" + text + "' names no file" : "";
+  if (text.starts_with('=')) return "'" + text + "' has no input name";
+  return split_name(text).second.empty() ? "'" + text + "' has no file name" : "";
 }
 
 void check_names_differ(const std::vector<std::string>& files) {
@@ -41,7 +41,7 @@ void check_names_differ(const std::vector<std::string>& files) {
 void add_files_option(CLI::App& command, InputOptions& options, const std::string& what) {
   command
       .add_option("--input", options.files,
-                  what + ": NAME=FILE.npy, or FILE.npy if there is only one (repeatable)")
+                  what + ": NAME=FILE.npy, or FILE.npy for a single input (repeatable)")
       ->allow_extra_args(false)
       ->check(problem_of);
 }
@@ -64,22 +64,22 @@ std::vector<GivenShape> given_shapes(const InputOptions& options) {
 
 void add_shape_option(CLI::App& command, std::vector<std::string>& shapes) {
   command
-      .add_option("--shape", shapes,
-                  "Shape of an input the file leaves open: 1x3x224x224 if there is one, or "
-                  "NAME=1x3x224x224, with a type if it is not float32: NAME=1x16:int64 "
-                  "(repeatable)")
+      .add_option(
+          "--shape", shapes,
+          "Shape of a dynamic input: 1x3x224x224, or NAME=1x3x224x224 if there are several; "
+          "NAME=1x16:int64 if not float32 (repeatable)")
       ->allow_extra_args(false);
 }
 
 void add_example_option(CLI::App& command, InputOptions& options) {
-  add_files_option(command, options,
-                   "An example of an input, for models that cannot run on made-up numbers");
+  add_files_option(command, options, "Example input for models that cannot run on random numbers");
   options.random = true;
 }
 
 void add_input_options(CLI::App& command, InputOptions& options) {
-  add_files_option(command, options, "An input");
-  command.add_flag("--random", options.random, "Random numbers for inputs that are not given");
+  add_files_option(command, options, "Input");
+  command.add_flag("--random", options.random,
+                   "Fill inputs that are not given with random numbers");
   add_shape_option(command, options.shapes);
 }
 
@@ -105,7 +105,7 @@ KnownShapes known_shapes(const InputOptions& options) {
       const at::Tensor tensor = io::load_npy(file);
       known.insert_or_assign(name, TensorInfo{tensor.sizes().vec(), tensor.scalar_type()});
     } catch (const Error&) {
-      continue;  // is reported where the input is made, which knows more about it
+      continue;  // make_inputs() reports it, with the name of the input
     }
   }
   return known;

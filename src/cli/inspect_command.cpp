@@ -65,16 +65,18 @@ Format chosen_format(const InspectOptions& options) {
 }
 
 std::string summary(const fx::GraphModule& module) {
-  std::string text = fmt::format("\n{}: {} nodes, {} parameters\n", module.type(),
-                                 module.graph().size(), in_millions(count_parameters(module)));
+  std::string text = fmt::format("\n{}: {}, {} parameters\n", module.type(),
+                                 counted(static_cast<int64_t>(module.graph().size()), "node"),
+                                 in_millions(count_parameters(module)));
   const std::vector<WeightCount> types = count_weights(module);
   for (const WeightCount& type : types) {
     if (types.size() > 1 || type.dtype != "float32")
-      text +=
-          fmt::format("  {:<8} {:>9}  {} bytes\n", type.dtype, in_millions(type.count), type.bytes);
+      text += fmt::format("  {:<8} {:>9}  {}\n", type.dtype, in_millions(type.count),
+                          in_megabytes(type.bytes));
   }
   const std::vector<std::string> unknown = unknown_nodes(module);
-  if (!unknown.empty()) text += fmt::format("not executable here: {}\n", fmt::join(unknown, ", "));
+  if (!unknown.empty())
+    text += fmt::format("unknown operators, cannot be run: {}\n", fmt::join(unknown, ", "));
   return text;
 }
 
@@ -94,7 +96,7 @@ std::string render(const fx::GraphModule& module, const std::optional<fx::Value>
   return fx::to_table(module) + summary(module) + signature_as_text(inputs, outputs);
 }
 
-/// The graph and what passes did to it, in a form that whoever reads the graph skips.
+/// The graph and the changes made by passes, as comments of the format.
 std::string with_changes(const std::string& graph, const std::vector<passes::Change>& changes,
                          Format format) {
   if (format == Format::Json) {
@@ -132,7 +134,7 @@ void inspect(const InspectOptions& options, std::ostream& out) {
   }
   const passes::PassReport report = run_passes(*model.module, options.passes, result.has_value());
   const std::vector<passes::Change> changes = chosen_changes(report, *model.module, options.passes);
-  if (result && !report.changes.empty())  // new nodes have shapes, too
+  if (result && !report.changes.empty())  // for the shapes of new nodes
     record_shapes(model, options.inputs, options.common.seed);
   if (!options.passes.list) {
     out << with_changes(render(*model.module, result, format), changes, format);
@@ -147,9 +149,8 @@ void add_inspect_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App* cmd = app.add_subcommand("inspect", "Show a model's graph");
   cmd->add_option("model", options->model, kModelHelp)->required()->check(not_empty);
-  cmd->add_option("--format", options->format, "How to show it")
-      ->check(CLI::IsMember(&kFormats))
-      ->default_str("table");
+  cmd->add_option("--format", options->format, "Output format. Default: table")
+      ->check(CLI::IsMember(&kFormats));
   cmd->add_flag("--json", options->json, "Same as --format json");
   add_skip_option(*cmd, options->skip);
   add_shape_option(*cmd, options->inputs.shapes);

@@ -1,5 +1,5 @@
-// The command as it is installed. It answers `--version` and `--help` itself, because loading
-// libtorch takes longer than reading the answer, and starts the program for everything else.
+// The installed command. It answers `--version` and `--help` itself, because loading libtorch is
+// slow, and starts the program for everything else.
 
 #include "help_texts.h"
 
@@ -16,7 +16,7 @@
 
 namespace {
 
-/// The text that the program would print for these arguments; null: the program has to run.
+/// The text that the program would print for these arguments; null: start the program.
 const char* text_for(int argc, char** argv) {
   const bool asks_for_command = argc == 3 && std::strcmp(argv[2], "--help") == 0;
   if (argc != 2 && !asks_for_command) return nullptr;
@@ -27,8 +27,8 @@ const char* text_for(int argc, char** argv) {
   return nullptr;
 }
 
-/// PREFIX/libexec/sparsebit/sparsebit-program for PREFIX/bin/sparsebit; empty when /proc does not
-/// tell.
+/// PREFIX/libexec/sparsebit/sparsebit-program for PREFIX/bin/sparsebit; empty if /proc/self/exe
+/// cannot be read.
 std::string program_path() {
   std::array<char, PATH_MAX> path = {};
   const ssize_t length = readlink("/proc/self/exe", path.data(), path.size() - 1);

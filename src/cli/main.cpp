@@ -13,9 +13,8 @@
 
 namespace {
 
-/// Tensors of a layer are as large as those of the layer before. By default glibc gives large
-/// blocks back to the system and asks for new, empty pages each time, which takes as long as some
-/// layers.
+/// Keeps freed memory for the tensors of the next layer. By default glibc returns large blocks to
+/// the system and requests new pages each time, which can take as long as computing a layer.
 void keep_memory_for_next_tensor() {
   constexpr int kBytes = 1 << 30;
   mallopt(M_MMAP_THRESHOLD, kBytes);
@@ -43,6 +42,7 @@ int main(int argc, char** argv) {
   std::set_terminate(end_with_message);
   keep_memory_for_next_tensor();
   sparsebit::clean_up_on_interrupt();
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is a failed write, which is an error
+  // Exceeding the file size limit is then a failed write, which is reported.
+  std::signal(SIGXFSZ, SIG_IGN);
   return sparsebit::cli::run(argc, argv, std::cout, std::cerr);
 }

@@ -12,7 +12,7 @@ namespace {
 
 using metrics::Box;
 
-/// A box of the model's input, in pixels of the stored image, and cut to it.
+/// Converts a box from pixels of the model's input to pixels of the stored image, clipped to it.
 Box in_stored_image(const Box& box, const io::ImagePlacement& placement, double height,
                     double width) {
   const auto x = [&](double at) {
@@ -28,20 +28,20 @@ metrics::ClassNumbering numbering_called(const std::string& name) {
   for (const auto& [known, numbering] : metrics::class_numberings()) {
     if (known == name) return numbering;
   }
-  throw Error(ErrorKind::InvalidArgument, "there are no class numbers '" + name + "'");
+  throw Error(ErrorKind::InvalidArgument, "unknown class numbers '" + name + "'");
 }
 
-/// Goes through the images of a data set.
+/// Accumulates detections and ground truth over the images of a data set.
 class DetectionMeter {
  public:
   DetectionMeter(const io::BoxLabels& labels, const DetectionOptions& options,
                  const io::Preprocess& preprocess)
       : labels_(labels), options_(options), preprocess_(preprocess) {}
 
-  /// @param outputs  of this image alone.
+  /// @param outputs  the model's outputs for this image only.
   void add(std::vector<metrics::NamedOutput> outputs, const data::StoredSample& image) {
     SPARSEBIT_CHECK(image.sizes.size() == 3, InvalidArgument, "'", image.name,
-                    "' is no image but has the sizes ", image.sizes, "; boxes are for images");
+                    "' is not an image; expected 3 dimensions, found shape ", image.sizes);
     const int64_t height = image.sizes[1], width = image.sizes[2];
     const auto labelled = labels_.of(image.name, height, width);
     if (!labelled) {
@@ -68,7 +68,7 @@ class DetectionMeter {
   }
 
   DetectionAccuracy result() const {
-    SPARSEBIT_CHECK(head_, InvalidArgument, "the labels speak of none of the images");
+    SPARSEBIT_CHECK(head_, InvalidArgument, "no image of the data set has labels");
     return {.precision = precision_.result(),
             .head = head_->name,
             .has_nms = head_->needs_nms,
@@ -79,7 +79,7 @@ class DetectionMeter {
   }
 
  private:
-  /// The first image decides which head and which class numbers there are.
+  /// Decodes the outputs; the first image determines the head and the class numbers.
   metrics::Candidates decoded(const metrics::DetectorOutputs& outputs) {
     if (!head_)
       head_ = options_.head.empty() ? &metrics::recognize_head(outputs)
@@ -98,8 +98,8 @@ class DetectionMeter {
   void check_class(const io::LabelledBox& box, const metrics::Candidates& candidates) const {
     const bool is_counted = numbers_->numbering() == metrics::ClassNumbering::FromZero;
     SPARSEBIT_CHECK(!is_counted || candidates.classes == 0 || box.label < candidates.classes,
-                    InvalidArgument, "there is an object of class ", box.label,
-                    ", and the model tells ", candidates.classes, " classes apart");
+                    InvalidArgument, "an object has class ", box.label, ", but the model has only ",
+                    candidates.classes, " classes");
   }
 
   const io::BoxLabels& labels_;
@@ -117,7 +117,7 @@ DetectionAccuracy measure_detections(ModelRunner& model, const PreparedData& dat
                                      const io::BoxLabels& labels, const DetectionOptions& options,
                                      const ProgressOptions& shown) {
   const int64_t fixed = model.fixed_batch();
-  data.step(fixed);  // throws when the model's batch does not divide them
+  data.step(fixed);  // throws if the fixed batch size does not divide the samples
   // One at a time: heads that end in NMS have no batch axis.
   const int64_t step = std::max<int64_t>(1, fixed);
   DetectionMeter meter(labels, options, data.stored_preprocess());

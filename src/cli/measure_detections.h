@@ -16,24 +16,24 @@
 namespace sparsebit::cli {
 
 struct DetectionOptions {
-  std::string head = {};           ///< a name of metrics::detector_heads(); empty: recognized
+  std::string head = {};           ///< a name of metrics::detector_heads(); empty: detected
   std::string class_numbers = {};  ///< a name of metrics::class_numberings(); empty: guessed
   metrics::SelectionOptions selection = {};
 };
 
-/// How well a detector finds the objects of labelled images.
+/// mAP of a detector on labelled images, with the settings of the measurement.
 struct DetectionAccuracy {
   metrics::MeanAveragePrecision precision;
   std::string head;
-  bool has_nms = false;  ///< we did it, with the overlap of the options
+  bool has_nms = false;  ///< NMS was done here, with the IoU of `selection`
   metrics::ClassNumbering numbering = metrics::ClassNumbering::FromZero;
   metrics::SelectionOptions selection = {};
-  int64_t unlabelled = 0;                     ///< images that the labels do not speak of, left out
-  std::vector<std::string> class_names = {};  ///< empty when they are not known
+  int64_t unlabelled = 0;                     ///< images without labels, skipped
+  std::vector<std::string> class_names = {};  ///< empty if unknown
 };
 
-/// Boxes are compared in pixels of the stored images. Throws InvalidArgument when the outputs are
-/// not those of a detector that is known, or do not fit the labels.
+/// Measures mAP, with boxes in pixels of the stored images. Throws InvalidArgument when the outputs
+/// are not those of a known detector head, or do not fit the labels.
 DetectionAccuracy measure_detections(ModelRunner& model, const PreparedData& data,
                                      const io::BoxLabels& labels, const DetectionOptions& options,
                                      const ProgressOptions& progress);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kMostSamples = 1000;  // half a million pairs
 
-/// 1 where there is a token: the model's own mask, else by the lengths of the texts.
+/// 1 where there is a token: the model's mask input, otherwise from the lengths of the texts.
 at::Tensor mask_of(ModelRunner& model, const PreparedData::Batch& batch) {
   const std::vector<data::InputSpec> inputs = model.inputs();
   for (size_t i = 0; i < batch.inputs.size(); ++i) {
@@ -46,10 +46,11 @@ std::optional<metrics::EmbeddingOutput> embedding_of(
 metrics::EmbeddingOutput required_embedding(const std::vector<metrics::NamedOutput>& outputs,
                                             const std::string& pooling) {
   const auto found = embedding_of(outputs, /*are_texts=*/true, pooling);
-  SPARSEBIT_CHECK(found, InvalidArgument,
-                  "pairs with scores are for models that give embeddings (last_hidden_state, "
-                  "sentence_embedding, pooler_output, ...); this one gives ",
-                  metrics::describe(outputs));
+  SPARSEBIT_CHECK(
+      found, InvalidArgument,
+      "text pairs with scores need a model with an embedding output (last_hidden_state, "
+      "sentence_embedding, pooler_output, ...); found ",
+      metrics::describe(outputs));
   return *found;
 }
 

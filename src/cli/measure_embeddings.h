@@ -12,25 +12,24 @@
 
 namespace sparsebit::cli {
 
-/// How two lists of similarities go together.
+/// Correlation of two lists of similarities.
 struct Correlation {
   int64_t pairs = 0;
   double spearman = 0, pearson = 0;  ///< NaN when all similarities are the same
-  std::string embedding;             ///< which output, and how it is pooled
+  std::string embedding;             ///< the output, and how it is pooled
 };
 
 /// Embeds the two texts of each pair and correlates their cosine with the score.
 /// @param first,second  the two texts of each pair.
-/// @param scores  of all pairs of the file, of which the data may be a part.
+/// @param scores  the scores of all pairs of the file, by index; the data may be a subset.
 /// @param pooling  "mean" or "first"; empty: as the model's outputs suggest.
 /// Throws InvalidArgument when no output is an embedding.
 Correlation measure_scored_pairs(ModelRunner& model, const PreparedData& first,
                                  const PreparedData& second, const std::vector<double>& scores,
                                  const std::string& pooling, const ProgressOptions& progress);
 
-/// Whether two models find the same samples alike: the cosines of all pairs of samples, in one and
-/// in the other. Of more than 1000 samples the first 1000 are taken. Nothing when no output is an
-/// embedding.
+/// Correlates the cosine similarities of all pairs of samples in two models. Uses at most the first
+/// 1000 samples. Returns nothing when no output is an embedding.
 std::optional<Correlation> measure_agreement(ModelRunner& model, ModelRunner& reference,
                                              const PreparedData& data, bool are_texts,
                                              const std::string& pooling,

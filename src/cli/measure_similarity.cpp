@@ -11,7 +11,7 @@ namespace {
 
 using Outputs = std::vector<metrics::NamedOutput>;
 
-/// Where the reference has each output of the model: under the same name, else at the same place.
+/// The index of the reference's output for each output of the model: same name, else same position.
 std::vector<size_t> pairing(const Outputs& found, const Outputs& reference) {
   std::vector<size_t> by_name, by_place;
   for (const metrics::NamedOutput& output : found) {
@@ -22,8 +22,8 @@ std::vector<size_t> pairing(const Outputs& found, const Outputs& reference) {
   }
   if (by_name.size() == found.size()) return by_name;
   SPARSEBIT_CHECK(found.size() == reference.size(), InvalidArgument,
-                  "the two models give different outputs: ", metrics::describe(found), "; and ",
-                  metrics::describe(reference), " with --against");
+                  "the two models have different outputs: ", metrics::describe(found),
+                  "; --against: ", metrics::describe(reference));
   return by_place;
 }
 
@@ -36,9 +36,9 @@ ReferenceInputs::ReferenceInputs(const std::vector<data::InputSpec>& model,
       return spec.name == reference[i].name;
     });
     const bool is_known = same != model.end() || model.size() == reference.size();
-    SPARSEBIT_CHECK(is_known || reference[i].has_default, InvalidArgument, "--against: its input '",
-                    reference[i].name, "' is none of the model's");
-    if (!is_known) break;  // its default
+    SPARSEBIT_CHECK(is_known || reference[i].has_default, InvalidArgument,
+                    "--against: the model has no input '", reference[i].name, "'");
+    if (!is_known) break;  // the reference uses its default
     sources_.push_back(
         {same != model.end() ? static_cast<size_t>(same - model.begin()) : i, reference[i]});
   }
@@ -47,7 +47,7 @@ ReferenceInputs::ReferenceInputs(const std::vector<data::InputSpec>& model,
 std::vector<at::Tensor> ReferenceInputs::of(const std::vector<at::Tensor>& inputs) const {
   std::vector<at::Tensor> result;
   for (const Source& source : sources_) {
-    if (source.position >= inputs.size()) break;  // the defaults of both
+    if (source.position >= inputs.size()) break;  // both models use their defaults
     const at::Tensor& input = inputs[source.position];
     result.push_back(source.spec.info ? input.to(source.spec.info->dtype) : input);
   }
@@ -56,8 +56,9 @@ std::vector<at::Tensor> ReferenceInputs::of(const std::vector<at::Tensor>& input
 
 int64_t common_batch(const ModelRunner& model, const ModelRunner& reference) {
   const int64_t one = model.fixed_batch(), other = reference.fixed_batch();
-  SPARSEBIT_CHECK(one == 0 || other == 0 || one == other, InvalidArgument, "the model takes ", one,
-                  " samples at once, and that of --against ", other);
+  SPARSEBIT_CHECK(one == 0 || other == 0 || one == other, InvalidArgument,
+                  "the model has a fixed batch size of ", one, ", but that of --against is ",
+                  other);
   return std::max(one, other);
 }
 

@@ -16,11 +16,11 @@ struct SimilarOutput {
   metrics::Similarity similarity;
 };
 
-/// Runs a reference model on the samples of another one: inputs of the same name, or at the same
-/// position, in the type that it takes.
+/// Maps the inputs of a model to those of a reference model: by name, otherwise by position,
+/// converted to the reference's types.
 class ReferenceInputs {
  public:
-  /// Throws InvalidArgument when the two have different inputs.
+  /// Throws InvalidArgument when the models have different inputs.
   ReferenceInputs(const std::vector<data::InputSpec>& model,
                   const std::vector<data::InputSpec>& reference);
   std::vector<at::Tensor> of(const std::vector<at::Tensor>& inputs) const;
@@ -33,11 +33,11 @@ class ReferenceInputs {
   std::vector<Source> sources_;  // for each input of the reference
 };
 
-/// How many samples two models take at once: what one of them fixes, or 0. Throws InvalidArgument
-/// when they fix different numbers.
+/// The common batch size of two models: the fixed one of either, or 0 if both are dynamic. Throws
+/// InvalidArgument when both are fixed and differ.
 int64_t common_batch(const ModelRunner& model, const ModelRunner& reference);
 
-/// How near the outputs of a model are to those of a reference, output by output.
+/// Compares each output of a model with that of a reference.
 std::vector<SimilarOutput> measure_similarity(ModelRunner& model, ModelRunner& reference,
                                               const PreparedData& data,
                                               const ProgressOptions& progress);

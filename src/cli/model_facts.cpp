@@ -24,7 +24,7 @@ std::map<std::string, std::string> metadata_of(const std::string& source) {
   return metadata;
 }
 
-/// Sizes of examples where the model leaves all of them open; any number of samples.
+/// Input specs, with shapes of a zoo model's examples; their batch size is dynamic.
 std::vector<data::InputSpec> specs_with_examples(const LoadedModel& model) {
   std::vector<data::InputSpec> inputs = input_specs(model);
   for (size_t i = 0; i < model.example_inputs.size() && i < inputs.size(); ++i) {
@@ -36,13 +36,13 @@ std::vector<data::InputSpec> specs_with_examples(const LoadedModel& model) {
   return inputs;
 }
 
-/// Only the number of samples may be open.
+/// Whether all sizes are known; the batch size may be dynamic.
 bool has_sizes(const data::InputSpec& input) {
   return input.info && std::none_of(input.info->shape.begin() + !input.info->shape.empty(),
                                     input.info->shape.end(), [](int64_t size) { return size < 0; });
 }
 
-/// A model that does not run on random numbers tells nothing.
+/// Output shapes from a run on random inputs; empty if the run fails.
 std::vector<data::ModelFacts::Output> outputs_of_a_run(const LoadedModel& model) {
   std::vector<data::ModelFacts::Output> outputs;
   try {
@@ -64,10 +64,10 @@ std::function<data::ModelFacts()> facts_of(const LoadedModel& model) {
     data::ModelFacts facts = data::facts_of(*model.module);
     facts.inputs = specs_with_examples(model);
     facts.metadata = metadata_of(model.name);
-    const bool told = std::none_of(facts.outputs.begin(), facts.outputs.end(),
-                                   [](const auto& output) { return output.shape.empty(); });
+    const bool has_shapes = std::none_of(facts.outputs.begin(), facts.outputs.end(),
+                                         [](const auto& output) { return output.shape.empty(); });
     const bool runs = std::all_of(facts.inputs.begin(), facts.inputs.end(), has_sizes);
-    if (told || !runs) return facts;
+    if (has_shapes || !runs) return facts;
     const auto outputs = outputs_of_a_run(model);
     if (!outputs.empty()) facts.outputs = outputs;
     return facts;

@@ -8,9 +8,9 @@
 
 namespace sparsebit::cli {
 
-/// What is known of a model for guesses, found out when it is asked for: its graph, the metadata of
-/// its file, sizes of a zoo model's examples, and shapes of outputs that the file does not tell
-/// from a run on random numbers. The model has to live as long.
+/// Facts about a model for guessing its preprocessing, collected when the function is called: the
+/// graph, the metadata of the file, input sizes of a zoo model, and output shapes, from a run on
+/// random inputs if the file does not state them. Keeps a reference to `model`.
 std::function<data::ModelFacts()> facts_of(const LoadedModel& model);
 
 }  // namespace sparsebit::cli

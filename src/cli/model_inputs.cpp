@@ -26,7 +26,7 @@ namespace sparsebit::cli {
 namespace {
 
 using fx::TensorInfo;
-using Symbols = std::map<std::string, int64_t>;         // sizes of open dimensions, by name
+using Symbols = std::map<std::string, int64_t>;         // sizes of dynamic dimensions, by symbol
 using GivenFiles = std::map<std::string, std::string>;  // by input name
 
 std::vector<std::string> input_names(const fx::GraphModule& module) {
@@ -35,7 +35,7 @@ std::vector<std::string> input_names(const fx::GraphModule& module) {
   return names;
 }
 
-/// Its position. Throws with near matches.
+/// The position of an input. Throws InvalidArgument with near matches if there is none.
 size_t find_input(const fx::GraphModule& module, const std::string& name) {
   const std::vector<std::string> known = input_names(module);
   const auto it = std::find(known.begin(), known.end(), name);
@@ -49,17 +49,17 @@ size_t find_input(const fx::GraphModule& module, const std::string& name) {
 
 void check_is_tensor(const LoadedModel& model, const fx::Node& input) {
   const std::string type = fx::foreign_type(input);
-  SPARSEBIT_CHECK(type.empty(), Unsupported, model.name, ": input '", input.target(), "' (", type,
-                  ") can neither be computed with nor written: no tensor here can hold it");
+  SPARSEBIT_CHECK(type.empty(), Unsupported, model.name, ": input '", input.target(), "' has type ",
+                  type, ", which is not supported");
 }
 
 void check_shape_known(const LoadedModel& model, const fx::Node& input) {
   SPARSEBIT_CHECK(input.tensor_info(), InvalidArgument, "input '", input.target(),
-                  "': ", model.name, " does not tell its shape; give it with --shape ",
+                  "': ", model.name, " does not state its shape; give it with --shape ",
                   input.target(), "=1x3x224x224");
 }
 
-/// What an input takes, as far as the file tells it. A zoo model's example tells type and rank.
+/// Type and shape of an input, if the file states them. A zoo model's example has type and rank.
 std::optional<TensorInfo> accepted(const LoadedModel& model, size_t index) {
   const fx::Node& input = *model.module->graph().placeholders()[index];
   if (input.tensor_info() || model.example_inputs.empty()) return input.tensor_info();
@@ -68,7 +68,7 @@ std::optional<TensorInfo> accepted(const LoadedModel& model, size_t index) {
                     example.scalar_type()};
 }
 
-/// Whether a shape is one of those that `info` allows.
+/// Whether a shape is valid for `info`.
 bool fits(const std::vector<int64_t>& shape, const TensorInfo& info) {
   if (shape.size() != info.shape.size()) return false;
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -77,7 +77,7 @@ bool fits(const std::vector<int64_t>& shape, const TensorInfo& info) {
   return true;
 }
 
-/// Notes what a shape tells about symbols; one symbol has one size.
+/// Records the sizes of symbols from a shape. Throws when a symbol has two different sizes.
 void learn_symbols(const TensorInfo& info, const std::vector<int64_t>& shape,
                    const std::string& input, Symbols& symbols) {
   for (size_t i = 0; i < info.symbols.size(); ++i) {
@@ -88,7 +88,7 @@ void learn_symbols(const TensorInfo& info, const std::vector<int64_t>& shape,
   }
 }
 
-/// Fixes the open sizes whose symbols are known by now.
+/// Fixes dynamic sizes whose symbols are known.
 void close_symbols(fx::Node& input, const Symbols& symbols) {
   if (!input.tensor_info()) return;
   TensorInfo info = *input.tensor_info();
@@ -111,14 +111,14 @@ void examples_to_infos(LoadedModel& model) {
   model.example_inputs.clear();
 }
 
-/// The end of "input 'x': ..." when a tensor is not what the model takes; empty when it is.
+/// How a tensor differs from what the model takes, to follow "input 'x': "; empty if it fits.
 std::string mismatch(const at::Tensor& tensor, const TensorInfo& info) {
   const TensorInfo found{tensor.sizes().vec(), tensor.scalar_type()};
   if (found.dtype == info.dtype && fits(found.shape, info)) return "";
   return "expected " + fx::to_string(info) + ", found " + fx::to_string(found);
 }
 
-/// A size that the machine cannot have is more likely a slip than a wish.
+/// Throws when an input needs more memory than the machine has: probably a typing error.
 void check_memory(const std::string& input, const TensorInfo& info) {
   double bytes = static_cast<double>(c10::elementSize(info.dtype));
   for (const int64_t size : info.shape) bytes *= size < 0 ? 1. : static_cast<double>(size);
@@ -142,7 +142,7 @@ at::Tensor random_tensor(const std::vector<int64_t>& shape, at::ScalarType dtype
   return at::empty(shape, at::kLong).random_(0, 2, random.generator()).to(dtype);
 }
 
-/// What each --input means. A name may contain '=', and so may a file: the input's name decides.
+/// Splits each --input into name and file. Both may contain '=': the model's input names decide.
 GivenFiles match_files(const fx::GraphModule& module, const std::vector<std::string>& texts) {
   const std::vector<std::string> names = input_names(module);
   GivenFiles files;
@@ -236,7 +236,7 @@ class InputMaker {
   std::vector<fx::Value> values_;
 };
 
-/// Where a model does not tell, the file of an input does.
+/// Takes types and shapes from the files of --input where the model does not state them.
 void apply_files(LoadedModel& model, const InputOptions& options, const KnownShapes& known) {
   if (options.files.empty() || !model.example_inputs.empty()) return;
   const std::vector<fx::Node*> inputs = model.module->graph().placeholders();
@@ -278,7 +278,7 @@ void check_shapes_known(const LoadedModel& model) {
 
 namespace {
 
-/// The input that a shape without a name is for: the only one, or the only one that is open.
+/// The input for a shape without a name: the only input, or the only dynamic one.
 size_t open_input(const LoadedModel& model, const GivenShape& given) {
   const auto inputs = model.module->graph().placeholders();
   std::vector<size_t> open;
@@ -292,8 +292,8 @@ size_t open_input(const LoadedModel& model, const GivenShape& given) {
     names += (names.empty() ? "" : ", ") + inputs[i]->target();
   }
   SPARSEBIT_CHECK(open.size() == 1, InvalidArgument, "--shape ", given.text, ": ",
-                  open.empty() ? "the model leaves no input open"
-                               : "the model leaves several inputs open (" + names +
+                  open.empty() ? "the model has no dynamic input"
+                               : "the model has several dynamic inputs (" + names +
                                      "); write NAME=" + given.text);
   return open.front();
 }
@@ -317,7 +317,7 @@ LoadedModel load_with_shapes(const std::string& source, const std::vector<std::s
   if (has_bfloat16_inputs(*model.module)) {
     quant::widen_floats(*model.module, quant::Interface::Float32);
     log_warning(
-        "{}: bfloat16 inputs and outputs become float32, which is what runtimes on CPUs take",
+        "{}: bfloat16 inputs and outputs become float32, because CPU runtimes lack bfloat16",
         source);
   }
   return model;

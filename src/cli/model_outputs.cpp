@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using fx::Value;
 
-/// Names are those that an exported file has: `split.0` for an item of a node's result.
+/// Flattens a value. Names are those of an exported file: `split.0` for an item of a node's result.
 void collect(const Value& value, const std::string& name, std::vector<ModelOutput>& outputs) {
   if (value.is_tensor()) {
     outputs.push_back({name, value.get<at::Tensor>()});
@@ -42,7 +42,7 @@ void collect(const Value& value, const std::string& name, std::vector<ModelOutpu
   }
 }
 
-/// Walks what the output node refers to and what it gave side by side: nodes give names.
+/// Flattens a result in parallel with the output node's argument, whose nodes name the outputs.
 void collect_named(const Value& argument, const Value& result, std::vector<ModelOutput>& outputs) {
   if (argument.is_node()) {
     collect(result, result.is<fx::Dict>() ? "" : argument.node().name(), outputs);
@@ -72,7 +72,7 @@ struct Statistics {
   double min, max, mean;
 };
 
-/// Nothing where there is no smallest element: empty and complex tensors.
+/// Nothing for empty and complex tensors, which have no minimum.
 std::optional<Statistics> statistics(const at::Tensor& tensor) {
   if (tensor.numel() == 0 || tensor.is_complex()) return {};
   const at::Tensor values = tensor.to(at::kDouble);

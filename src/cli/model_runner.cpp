@@ -26,7 +26,7 @@ ModelRunner::ModelRunner(const std::string& source, uint64_t seed, Engine engine
     loaded_ = load_with_shapes(source, shapes, seed);
     loaded_.module->eval();
   }
-  // What the graph of a simulation tells is only the example it was made with.
+  // The graph of a simulation has only the shapes of the example it was traced with.
   batch_ = simulation_ ? simulation_->fixed_batch() : loaded_.module->fixed_batch();
   if (engine == Engine::OnnxRuntime) load_into_onnxruntime(source);
 }
@@ -49,7 +49,7 @@ std::function<data::ModelFacts()> ModelRunner::facts() {
 
 void ModelRunner::load_into_onnxruntime(const std::string& source) {
   SPARSEBIT_CHECK(is_onnx_file(source), InvalidArgument, source,
-                  ": ONNX Runtime computes ONNX files only");
+                  ": ONNX Runtime runs only ONNX files");
   runtime_ = std::make_unique<exports::OnnxRuntime>();
   session_ = runtime_->load(source);
 }
@@ -82,7 +82,7 @@ std::vector<metrics::NamedOutput> ModelRunner::run_named(const std::vector<at::T
                   : executors_(*loaded_.module, {fx::RunMode::Inference})->run(values_of(inputs));
   for (ModelOutput& output : flatten_outputs(module(), result))
     outputs.push_back({std::move(output.name), std::move(output.tensor)});
-  SPARSEBIT_CHECK(!outputs.empty(), InvalidArgument, "the model gives no tensors");
+  SPARSEBIT_CHECK(!outputs.empty(), InvalidArgument, "the model has no output tensors");
   return outputs;
 }
 

@@ -18,30 +18,30 @@
 
 namespace sparsebit::cli {
 
-/// What computes a model.
+/// The runtime that executes a model.
 enum class Engine { Interpreter, OnnxRuntime };
 
 /// Runs a model on batches: a float model, a quantized ONNX file or a simulation.
 class ModelRunner {
  public:
-  /// Loads what a user wrote on the command line, a simulation of 'sparsebit quantize' included.
-  /// Throws InvalidArgument when ONNX Runtime is asked for anything but an ONNX file.
-  /// @param shapes  of --shape.
+  /// Loads a model as written on the command line: a file, a zoo model or a simulation file. Throws
+  /// InvalidArgument when ONNX Runtime is to run anything but an ONNX file.
+  /// @param shapes  the values of --shape.
   ModelRunner(const std::string& source, uint64_t seed, Engine engine = Engine::Interpreter,
               const std::vector<std::string>& shapes = {});
-  /// A simulation as it is, which has to live as long.
+  /// Wraps a simulation; keeps a reference to it.
   explicit ModelRunner(quant::QuantModel& simulation);
 
-  /// All tensors that it gives, in order.
+  /// Runs the model and returns its output tensors in order.
   std::vector<at::Tensor> run(const std::vector<at::Tensor>& inputs);
-  /// The same with their names.
+  /// The same, with the names of the outputs.
   std::vector<metrics::NamedOutput> run_named(const std::vector<at::Tensor>& inputs);
 
-  /// How many samples it takes at once; 0 when any number will do.
+  /// The fixed batch size; 0 if it is dynamic.
   int64_t fixed_batch() const { return batch_; }
   fx::GraphModule& module();
   std::vector<data::InputSpec> inputs();
-  /// For guesses of preprocessing; of a simulation only what its graph tells.
+  /// Facts for guessing the preprocessing; for a simulation only those of its graph.
   std::function<data::ModelFacts()> facts();
 
  private:

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Results as the output node has them; None is none, and what is inside a node is not known.
+/// Outputs from the arguments of the output node; None is omitted, and a node counts as one output.
 void collect_slots(const fx::Value& value, const std::string& name, std::vector<Slot>& slots) {
   if (value.is_node()) {
     slots.push_back({name.empty() ? value.node().name() : name, value.node().tensor_info()});

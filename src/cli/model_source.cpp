@@ -25,8 +25,8 @@ void warn_unmatched(const std::vector<std::string>& patterns, const std::string&
 
 LoadedModel load_zoo(const std::string& source, const ModelOptions& options) {
   SPARSEBIT_CHECK(source != kZooList, InvalidArgument, source,
-                  " is no model but the list of them, which 'sparsebit inspect ", source,
-                  "' prints; take one of those, such as zoo:resnet18");
+                  " is not a model; 'sparsebit inspect ", source,
+                  "' prints the models, such as zoo:resnet18");
   zoo::Example example = zoo::make(std::string_view(source).substr(kZoo.size()), options.seed);
   fx::QTracer tracer(options.skip);
   LoadedModel model{tracer.trace(*example.model), std::move(example.inputs), source};
@@ -37,8 +37,7 @@ LoadedModel load_zoo(const std::string& source, const ModelOptions& options) {
 
 LoadedModel load_onnx_file(const std::string& source, const ModelOptions& options) {
   if (!options.skip.empty()) {
-    log_warning("--skip does nothing: {} is an ONNX file, which has no modules to keep whole",
-                source);
+    log_warning("--skip does nothing: {} is an ONNX file, which has no modules", source);
   }
   return {frontends::import_onnx(source), {}, source};
 }
@@ -53,14 +52,12 @@ LoadedModel load_torchscript_file(const std::string& source, const ModelOptions&
 
 LoadedModel load_pt2_file(const std::string& source, const ModelOptions& options) {
   if (!options.skip.empty()) {
-    log_warning(
-        "--skip does nothing: {} is a torch.export file, which has no modules to keep whole",
-        source);
+    log_warning("--skip does nothing: {} is a torch.export file, which has no modules", source);
   }
   return {frontends::import_pt2(source), {}, source};
 }
 
-/// A zoo model's name without the prefix is the likeliest reason for a missing file.
+/// Suggests the `zoo:` prefix for a missing file with the name of a zoo model.
 void check_exists(const std::string& source) {
   std::error_code ignored;
   if (std::filesystem::exists(source, ignored)) return;

@@ -10,35 +10,36 @@
 
 namespace sparsebit::cli {
 
-/// What the `model` argument of a command accepts, for help texts.
+/// Help of the `model` argument.
 inline constexpr const char* kModelHelp =
     "Model: an ONNX, TorchScript or torch.export (.pt2) file, or zoo:NAME (zoo:list prints the "
     "names)";
 
-/// What a user writes to see the names of the zoo.
+/// The argument of `inspect` that lists the zoo models.
 inline constexpr const char* kZooList = "zoo:list";
 
 struct ModelOptions {
-  std::vector<std::string> skip = {};          ///< patterns of modules to keep as one opaque step
-  std::vector<std::string> given_inputs = {};  ///< names of inputs the user speaks of
-  /// What is known of inputs by name; "" is the only input. For models that decide by sizes.
+  std::vector<std::string> skip = {};          ///< patterns of modules to keep as a single node
+  std::vector<std::string> given_inputs = {};  ///< names of inputs in the options
+  /// Types and shapes of inputs by name; "" stands for the only input. For control flow that
+  /// depends on input sizes.
   std::map<std::string, fx::TensorInfo> shapes = {};
-  uint64_t seed = 0;  ///< of a zoo model's weights and inputs
+  uint64_t seed = 0;  ///< seed of a zoo model's weights and inputs
 };
 
-/// A model as commands work with it.
+/// A loaded model, with what messages need to know about it.
 struct LoadedModel {
   std::unique_ptr<fx::GraphModule> module;
-  /// One per placeholder; empty for a file, whose placeholders may tell shapes instead.
+  /// One per placeholder; empty for a file, whose placeholders may have shapes instead.
   std::vector<fx::Value> example_inputs;
-  std::string name;  ///< what messages call it: the user's own text
-  /// How often sizes of inputs decided what the graph has; see TorchScriptModel.
+  std::string name;  ///< the model as written on the command line, for messages
+  /// How many branches of the graph were chosen by input sizes; see TorchScriptModel.
   int64_t size_decisions = 0;
 };
 
-/// Loads what a user wrote on the command line: `zoo:resnet18`, or a file, told apart by its
-/// content. Warns about patterns that match nothing. Throws an Error that says what the file is
-/// when it is not a model.
+/// Loads a model as written on the command line: `zoo:resnet18`, or a file, whose format is
+/// detected from its content. Warns about patterns that match nothing. Throws InvalidModel, with
+/// the kind of the file, when it is not a model.
 LoadedModel load_model(const std::string& source, const ModelOptions& options);
 
 }  // namespace sparsebit::cli

@@ -26,7 +26,8 @@ std::vector<std::string> unknown_nodes(const fx::GraphModule& module) {
 
 namespace {
 
-/// Arguments of quantized operators that are weights or biases; others are scales and zero points.
+/// The arguments of quantized operators that are weights or biases; the others are scales and zero
+/// points.
 const std::map<std::string, std::set<size_t>>& quantized_operators() {
   static const std::map<std::string, std::set<size_t>> weights = {
       {"onnx.DequantizeLinear", {0}},
@@ -44,7 +45,7 @@ const std::map<std::string, std::set<size_t>>& quantized_operators() {
 
 enum class Use { Weight, Parameter, Other };
 
-/// What a constant of the graph is for.
+/// How a constant of the graph is used.
 Use use_of(const fx::Node& constant) {
   Use use = Use::Parameter;
   for (const fx::Node* user : constant.users()) {
@@ -100,6 +101,16 @@ std::string in_millions(int64_t count) {
   constexpr int64_t kSmall = 100'000;
   if (count < kSmall) return std::to_string(count);
   return fmt::format("{:.2f} M", static_cast<double>(count) / 1e6);
+}
+
+std::string in_megabytes(int64_t bytes) {
+  constexpr int64_t kSmall = 10'000;
+  if (bytes < kSmall) return counted(bytes, "byte");
+  return fmt::format("{:.2f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+std::string counted(int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 std::string format_table(const std::vector<std::vector<std::string>>& rows) {

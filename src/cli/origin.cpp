@@ -12,7 +12,7 @@
 namespace sparsebit::cli {
 namespace {
 
-/// As JSON; empty when the file tells nothing.
+/// The origin as JSON; empty if the file has none.
 std::string text_of(const std::string& model) {
   if (!std::filesystem::is_regular_file(model)) return "";
   if (exports::is_quantized_file(model)) return exports::origin_of_quantized(model);

@@ -7,13 +7,13 @@
 
 namespace sparsebit::cli {
 
-/// What a file of `sparsebit quantize` was made of.
+/// How a file of `sparsebit quantize` was made.
 struct Origin {
-  std::string config = {};                        ///< the YAML; empty when nothing is known
-  std::optional<io::Preprocess> preprocess = {};  ///< of its samples
+  std::string config = {};  ///< the quantization config (YAML); empty if unknown
+  std::optional<io::Preprocess> preprocess = {};  ///< of the calibration samples
 };
 
-/// Read from the file: the simulation's own, or ONNX. Nothing is known of other models.
+/// Reads the origin stored in a simulation or ONNX file; empty for other models.
 Origin origin_of_model(const std::string& model);
 
 }  // namespace sparsebit::cli

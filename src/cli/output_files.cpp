@@ -15,12 +15,12 @@ void check_output_files(const std::vector<std::string>& written,
     if (written[i].empty()) continue;
     for (const std::string& input : read) {
       SPARSEBIT_CHECK(input.empty() || !fs::equivalent(written[i], input, none), InvalidArgument,
-                      written[i], ": this is read, so it cannot be the output");
+                      written[i], ": an output cannot overwrite an input");
     }
     for (size_t k = 0; k < i; ++k) {
       SPARSEBIT_CHECK(written[k].empty() || fs::weakly_canonical(written[i], none) !=
                                                 fs::weakly_canonical(written[k], none),
-                      InvalidArgument, written[i], ": two outputs cannot be one file");
+                      InvalidArgument, written[i], ": two outputs have the same path");
     }
     const AtomicFile can_be_written(written[i]);
   }
@@ -30,11 +30,11 @@ void check_output_folder(const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code failed;
   SPARSEBIT_CHECK(!fs::exists(folder, failed) || fs::is_directory(folder, failed), InvalidArgument,
-                  folder, ": this is a file, and a folder is to be written");
-  fs::path there = fs::absolute(folder);  // the first folder above it that exists
+                  folder, ": expected a folder, found a file");
+  fs::path there = fs::absolute(folder);  // the nearest parent that exists
   while (!fs::exists(there, failed) && there.has_relative_path()) there = there.parent_path();
   SPARSEBIT_CHECK(fs::is_directory(there, failed), Io, folder,
-                  ": the folder cannot be made: ", there.string(), " is a file");
+                  ": cannot create the folder: ", there.string(), " is a file");
   const AtomicFile can_be_written(there / ".sparsebit-can-be-written");
 }
 

@@ -1,5 +1,6 @@
 #include "cli/pass_options.h"
 
+#include "cli/model_summary.h"
 #include "cli/usage_error.h"
 
 #include "sparsebit/core/error.h"
@@ -18,21 +19,21 @@ namespace sparsebit::cli {
 
 void add_pass_options(CLI::App& command, PassOptions& options) {
   command.add_flag("--simplify", options.simplify,
-                   "The same network in fewer steps: no dropout, constants folded, layers "
-                   "recognized");
-  command.add_flag("--fuse", options.fuse, "Batch norms folded into the layers next to them");
+                   "Simplify the graph: fold constants, remove dropout, recognize layers");
+  command.add_flag("--fuse", options.fuse, "Fold batch norms into adjacent layers");
   command.add_flag("--equalize", options.equalize,
-                   "Channels of neighbouring layers scaled to equal ranges");
-  command.add_option("--without", options.without, "A pass that is not to run (repeatable)")
+                   "Equalize the channel ranges of consecutive layers");
+  command.add_option("--without", options.without, "Pass to skip (repeatable)")
       ->allow_extra_args(false)
       ->type_name("PASS");
 }
 
 void add_change_options(CLI::App& command, PassOptions& options) {
-  command.add_flag("--passes", options.list, "Show what the passes did instead of the graph");
+  command.add_flag("--passes", options.list,
+                   "Show the changes made by the passes instead of the graph");
   command
       .add_option("--node", options.nodes,
-                  "With --passes: only what led to the node of this name (repeatable)")
+                  "With --passes: only changes that led to this node (repeatable)")
       ->allow_extra_args(false)
       ->type_name("NAME");
 }
@@ -65,18 +66,18 @@ bool runs(const PassOptions& options, passes::Stage stage) {
 
 constexpr auto kStages = {passes::Stage::Simplify, passes::Stage::Fuse, passes::Stage::Equalize};
 
-/// A pass that would not run anyway is more likely a slip than a wish.
+/// Refuses unknown passes, and passes that would not run anyway: probably a mistake.
 void check_without(const std::string& wish, const PassOptions& options) {
   const std::string name = lower_case(wish);
   const std::vector<std::string> known = passes::passes().names();
   if (std::find(known.begin(), known.end(), name) == known.end()) {
     const std::string near = did_you_mean(name, known);
-    throw UsageError("--without " + name + ": there is no such pass" +
-                     (near.empty() ? fmt::format("; there are {}", fmt::join(known, ", ")) : near));
+    throw UsageError("--without " + name + ": unknown pass" +
+                     (near.empty() ? fmt::format("; known are {}", fmt::join(known, ", ")) : near));
   }
   const passes::Stage stage = passes::passes().get(name).stage;
   if (!runs(options, stage)) {
-    throw UsageError("--without " + name + ": this pass does not run without " + option_of(stage));
+    throw UsageError("--without " + name + ": this pass runs only with " + option_of(stage));
   }
 }
 
@@ -96,8 +97,8 @@ passes::PassReport run_passes(fx::GraphModule& module, const PassOptions& option
   if (!options.any()) return {};
   if (!shapes_known) {
     log_warning(
-        "shapes are not known, so passes may find less than they could; --shape NAME=SIZES tells "
-        "the sizes of inputs that are open");
+        "shapes are unknown, so some passes may find nothing to do; give the shapes of dynamic "
+        "inputs with --shape NAME=SIZES");
   }
   module.eval();
   passes::Schedule schedule{.stages = {}};
@@ -110,7 +111,7 @@ passes::PassReport run_passes(fx::GraphModule& module, const PassOptions& option
 
 namespace {
 
-/// Names of nodes that are or were there, each once.
+/// Names of all nodes before and after the passes.
 std::set<std::string> names_of_nodes(const passes::PassReport& report,
                                      const fx::GraphModule& module) {
   std::set<std::string> names;
@@ -120,7 +121,7 @@ std::set<std::string> names_of_nodes(const passes::PassReport& report,
   return names;
 }
 
-/// "features_conv0" for "features.conv0", as the table shows the modules that nodes call.
+/// The node that calls a module: "features_conv0" for "features.conv0".
 std::string node_name(const std::string& wish, const fx::GraphModule& module) {
   for (const fx::Node& node : module.graph().nodes()) {
     if (node.op() == fx::Opcode::CallModule && node.target() == wish) return node.name();
@@ -140,14 +141,14 @@ std::vector<passes::Change> chosen_changes(const passes::PassReport& report,
     chosen.push_back(known.contains(wish) ? wish : node_name(wish, module));
     const std::string near = did_you_mean(wish, {known.begin(), known.end()});
     SPARSEBIT_CHECK(known.contains(chosen.back()), InvalidArgument, "--node ", wish,
-                    ": there is and was no such node",
-                    near.empty() ? "; inspect lists their names" : near);
+                    ": no node of this name before or after the passes",
+                    near.empty() ? "; `sparsebit inspect` lists the names" : near);
   }
   return report.history_of(chosen);
 }
 
 std::string counted(const std::vector<passes::Change>& changes) {
-  return fmt::format("{} change{}", changes.size(), changes.size() == 1 ? "" : "s");
+  return counted(std::ssize(changes), "change");
 }
 
 std::string changes_as_text(const std::vector<passes::Change>& changes) {

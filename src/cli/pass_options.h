@@ -11,14 +11,14 @@ class App;
 
 namespace sparsebit::cli {
 
-/// Options with which a user asks for passes.
+/// Options that run passes on the model.
 struct PassOptions {
   bool simplify = false;
   bool fuse = false;
   bool equalize = false;
-  std::vector<std::string> without = {};  ///< names of passes that are not to run
-  bool list = false;                      ///< the changes instead of the graph
-  std::vector<std::string> nodes = {};    ///< only those changes that led to these nodes
+  std::vector<std::string> without = {};  ///< names of passes to skip
+  bool list = false;                      ///< show the changes instead of the graph
+  std::vector<std::string> nodes = {};    ///< show only changes that led to these nodes
 
   bool any() const { return simplify || fuse || equalize; }
 };
@@ -28,15 +28,16 @@ void add_pass_options(CLI::App& command, PassOptions& options);
 /// Declares --passes and --node.
 void add_change_options(CLI::App& command, PassOptions& options);
 
-/// Throws UsageError for options that do not go together or name no pass.
+/// Throws UsageError for options that exclude each other, and for unknown passes.
 void check_pass_options(const PassOptions& options);
 
 /// Puts the model into eval mode and runs the passes asked for, if any.
-/// @param shapes_known  whether shapes were recorded; otherwise a warning says what is missing.
+/// @param shapes_known  whether shapes were recorded; if not, warns that some passes may do
+/// nothing.
 passes::PassReport run_passes(fx::GraphModule& module, const PassOptions& options,
                               bool shapes_known);
 
-/// The changes to show. Throws InvalidArgument when there never was a node of a name asked for.
+/// The changes to show. Throws InvalidArgument when a node of --node never existed.
 std::vector<passes::Change> chosen_changes(const passes::PassReport& report,
                                            const fx::GraphModule& module,
                                            const PassOptions& options);

@@ -5,9 +5,9 @@
 namespace sparsebit::cli {
 
 inline constexpr const char* kPlatformHelp =
-    "What runs the result: a name of `sparsebit platforms`, or a YAML file that describes it";
+    "Target platform: a name from `sparsebit platforms`, or a YAML file";
 
-/// For CLI11: what is wrong with the name of a platform; empty when it is known or a YAML file.
+/// A check of --platform for CLI11: empty if the name is known or a YAML file, otherwise the error.
 std::string known_platform(const std::string& name);
 
 }  // namespace sparsebit::cli

@@ -45,19 +45,20 @@ std::string as_text() {
 
 void add_platforms_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<PlatformsOptions>();
-  CLI::App* cmd = app.add_subcommand("platforms", "List the deployment targets, or show one");
-  CLI::Option* show = cmd->add_option(
-      "--show", options->show, "Print the YAML that describes a platform, to copy and change");
+  CLI::App* cmd =
+      app.add_subcommand("platforms", "List the platforms (deployment targets), or print one");
+  CLI::Option* show =
+      cmd->add_option("--show", options->show, "Print a platform as YAML, to copy and edit");
   show->check(known_platform);
   cmd->add_flag("--json", options->json, "Print the list as JSON")->excludes(show);
   cmd->footer(
       "Example:\n"
-      "  sparsebit platforms --show snpe > my.yaml    # change it, then: quantize --platform "
+      "  sparsebit platforms --show snpe > my.yaml    # edit it, then: quantize --platform "
       "my.yaml");
   cmd->callback([options, &out] {
     if (!options->show.empty()) {
       const auto platform = platforms::find_platform(options->show);
-      quant::default_qconfig(platform);  // throws if it or its config is wrong
+      quant::default_qconfig(platform);  // throws if the platform or its config is invalid
       for (const std::string& format : platform->artefacts) deploy::artefact_formats().get(format);
       out << platform->text;
     } else {

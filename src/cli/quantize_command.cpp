@@ -43,18 +43,18 @@ struct QuantizeOptions {
   bool strict = false;
   bool extra_info = false;
   bool external_data = false;
-  int64_t opset = 0;  ///< 0: what the integers need
+  int64_t opset = 0;  ///< 0: 17, or 21 for more than 8 bits
   std::string format = "qdq";
   bool accuracy = false;
-  bool measure = false;  ///< what runs with integers is measured, not looked up
+  bool measure = false;  ///< choose int8 or float nodes by measuring, not by the platform's table
   bool certify = false;
   CertificationOptions certification = {.samples = 32};
 };
 
-/// Other files hold the simulation itself.
+/// Whether the output is ONNX; other files store the simulation.
 bool is_onnx(const std::string& file) { return std::filesystem::path(file).extension() == ".onnx"; }
 
-/// How many quantizers there are of each kind: "int8 per-channel-symmetric minmax" -> 21.
+/// Number of quantizers of each kind: "weights, int8 per-channel-symmetric minmax" -> 21.
 std::map<std::string, int64_t> kinds_of(const quant::QuantModel& model) {
   std::map<std::string, int64_t> kinds;
   for (const quant::QuantPoint& point : model.points()) {
@@ -64,7 +64,7 @@ std::map<std::string, int64_t> kinds_of(const quant::QuantModel& model) {
   return kinds;
 }
 
-/// How many nodes read floats for which reason.
+/// Number of nodes that stay float, by reason.
 std::map<std::string, int64_t> reasons_of(const quant::QuantModel& model) {
   std::map<std::string, int64_t> reasons;
   for (const quant::Decision& decision : model.floats())
@@ -72,7 +72,7 @@ std::map<std::string, int64_t> reasons_of(const quant::QuantModel& model) {
   return reasons;
 }
 
-/// Before anybody waits.
+/// Checks options and output files before the slow work starts.
 void check_options(const QuantizeOptions& options, const ChosenConfig& chosen) {
   const CalibrationOptions& asked = options.calibration;
   const bool onnx = is_onnx(options.output), operators = options.format != "qdq";
@@ -81,19 +81,19 @@ void check_options(const QuantizeOptions& options, const ChosenConfig& chosen) {
   SPARSEBIT_CHECK(onnx || (!operators && !options.extra_info && !options.external_data),
                   InvalidArgument,
                   "--format, --extra-info and --external-data are for ONNX files: `-o FILE.onnx`");
-  SPARSEBIT_CHECK(
-      !options.extra_info || (!options.certify && !operators), InvalidArgument,
-      "--extra-info goes neither with --certify nor with --format: ONNX Runtime refuses "
-      "such files");
+  SPARSEBIT_CHECK(!options.extra_info || (!options.certify && !operators), InvalidArgument,
+                  "--extra-info excludes --certify and --format qoperator: ONNX Runtime refuses "
+                  "such files");
   const platforms::Platform& platform = *chosen.config.platform;
   SPARSEBIT_CHECK(
       !options.measure || !platform.runs_in_onnxruntime || !platform.costs.kernels.empty(),
       InvalidArgument, "--measure: ", platform.name,
-      " has no `costs`, which say what might be faster as float");
-  SPARSEBIT_CHECK(!options.measure || (onnx && platform.runs_in_onnxruntime), InvalidArgument,
-                  "--measure times ONNX files in ONNX Runtime: `-o FILE.onnx`, for a platform that "
-                  "runs there, which ",
-                  platform.name, platform.runs_in_onnxruntime ? " does" : " does not");
+      " has no `costs`, the table of operators that may be faster in float");
+  SPARSEBIT_CHECK(
+      !options.measure || (onnx && platform.runs_in_onnxruntime), InvalidArgument,
+      "--measure needs an ONNX output, `-o FILE.onnx`, and a platform that runs in ONNX "
+      "Runtime, which ",
+      platform.name, platform.runs_in_onnxruntime ? " does" : " does not");
   SPARSEBIT_CHECK(!operators || platform.integer_operators, InvalidArgument,
                   "--format qoperator: ", platform.name,
                   " has no integer operators; onnxruntime does");
@@ -105,28 +105,28 @@ void check_options(const QuantizeOptions& options, const ChosenConfig& chosen) {
     check_certificate_file(options.output, /*replaced=*/true, options.certification);
 }
 
-/// Of the float model, and of the quantized one.
+/// Accuracy of the float model and of the quantized model.
 struct Accuracies {
   Accuracy original, quantized;
 };
 
-/// What the end of the work tells about it.
+/// The report at the end of the command.
 struct Summary {
   int64_t samples;
-  bool is_random = false;  ///< ranges of activations are those of random numbers
+  bool is_random = false;  ///< activations were calibrated with random numbers
   std::string preprocess = {};
   bool is_guessed = false;
   std::vector<std::string> warnings = {};
   std::optional<Accuracies> accuracies = {};
   report::Coverage coverage = {};
-  std::vector<quant::LayerError> worst = {};  ///< signal to noise, in decibels
-  uintmax_t bytes_before = 0;                 ///< 0: the model was no file
+  std::vector<quant::LayerError> worst = {};  ///< signal-to-noise ratio, in decibels
+  uintmax_t bytes_before = 0;                 ///< 0: the model is not a file
   uintmax_t bytes = 0;
   std::optional<exports::Certificate> certificate = {};
   std::optional<exports::MeasuredPlacement> measured = {};
 };
 
-/// Which placement is fastest here; the config takes it.
+/// With --measure: times the placements on this machine and sets the fastest in the config.
 std::optional<exports::MeasuredPlacement> measure_placement(const QuantizeOptions& options,
                                                             ModelWithData& given) {
   if (!options.measure) return std::nullopt;
@@ -136,7 +136,7 @@ std::optional<exports::MeasuredPlacement> measure_placement(const QuantizeOption
   given.config.schedule.float_where_faster = measured.float_where_faster;
   if (measured.chosen().milliseconds > measured.of_float().milliseconds) {
     const std::string text =
-        fmt::format("integers are not faster on this machine: {:.2f} ms, and {:.2f} ms as floats",
+        fmt::format("int8 is not faster than float on this machine: {:.2f} ms, float {:.2f} ms",
                     measured.chosen().milliseconds, measured.of_float().milliseconds);
     log_warning("{}", text);
     given.warnings.push_back(text);
@@ -159,7 +159,7 @@ nlohmann::ordered_json as_json(const exports::MeasuredPlacement& measured) {
   return json;
 }
 
-/// The layers that lose most by themselves.
+/// The layers with the largest quantization error, each quantized alone.
 std::vector<quant::LayerError> worst_layers(quant::QuantModel& model, const PreparedData& data) {
   constexpr size_t kShown = 5;
   constexpr int64_t kSamples = 8;
@@ -168,7 +168,7 @@ std::vector<quant::LayerError> worst_layers(quant::QuantModel& model, const Prep
   };
   const at::NoGradGuard no_gradients;
   std::map<std::string, Energy> energies;                          // by layer
-  const int64_t step = std::max<int64_t>(1, model.fixed_batch());  // memory is for few at a time
+  const int64_t step = std::max<int64_t>(1, model.fixed_batch());  // small batches save memory
   for (int64_t start = 0; start < std::min(kSamples, data.size()); start += step) {
     std::vector<double> signals;
     const auto noise = [&](const at::Tensor& quantized, const at::Tensor& expected) {
@@ -191,7 +191,7 @@ std::vector<quant::LayerError> worst_layers(quant::QuantModel& model, const Prep
   return worst;
 }
 
-/// With as many of the calibration samples as do not take long.
+/// Measures on at most 256 of the calibration samples, to be quick.
 Accuracies measure_both(const CalibrationOptions& asked, quant::QuantModel& model,
                         const PreparedData& data, std::vector<std::string>& warnings) {
   constexpr int64_t kMost = 256;
@@ -261,7 +261,7 @@ std::string as_json(const QuantizeOptions& options, const quant::QuantModel& mod
   return json.dump(2) + "\n";
 }
 
-/// Where the target computes with floats, and why.
+/// The nodes that the platform computes in float, and why.
 std::string islands(const report::Coverage& coverage, const platforms::Platform& platform) {
   constexpr size_t kShown = 5;
   std::string text;
@@ -270,13 +270,13 @@ std::string islands(const report::Coverage& coverage, const platforms::Platform&
     text += fmt::format("    {} ({}): {}\n", floats[i]->shown, floats[i]->op,
                         report::sentence(*floats[i]->why_float, platform));
   if (floats.size() > kShown)
-    text += fmt::format("    and {} others; --decisions FILE lists all\n", floats.size() - kShown);
+    text += fmt::format("    and {} more; --decisions FILE lists all\n", floats.size() - kShown);
   return text;
 }
 
 std::string worst_text(const quant::QuantModel& model, const Summary& summary) {
   const report::NodeNames names(model.module().graph());
-  std::string text = "layers that lose most (signal to noise)\n";
+  std::string text = "layers with the largest error (signal-to-noise ratio)\n";
   for (const auto& [layer, decibels] : summary.worst)
     text += fmt::format("  {:>5.1f} dB  {}\n", decibels, names.shown(layer));
   return text;
@@ -285,8 +285,9 @@ std::string worst_text(const quant::QuantModel& model, const Summary& summary) {
 std::string as_text(const QuantizeOptions& options, const quant::QuantModel& model,
                     const Summary& summary) {
   std::string text = summary.is_random ? std::string(kNotForDeployment) + "\n" : "";
-  text += fmt::format("calibrated with {} {} for {}\n", summary.samples,
-                      summary.is_random ? "random samples" : "samples", model.platform().name);
+  text += fmt::format("calibrated with {} for {}\n",
+                      counted(summary.samples, summary.is_random ? "random sample" : "sample"),
+                      model.platform().name);
   if (summary.preprocess != "none") text += fmt::format("preprocessing: {}\n", summary.preprocess);
   if (summary.measured) text += as_text(*summary.measured);
   for (const auto& [kind, count] : kinds_of(model))
@@ -294,7 +295,7 @@ std::string as_text(const QuantizeOptions& options, const quant::QuantModel& mod
   for (const auto& [reason, count] : reasons_of(model))
     text += fmt::format("  {:>5}  {} float: {}\n", count, count == 1 ? "node stays" : "nodes stay",
                         reason);
-  text += fmt::format("integer coverage in {}: {:.1f} % of MACs, {:.1f} % of nodes\n",
+  text += fmt::format("int8 coverage in {}: {:.1f} % of MACs, {:.1f} % of nodes\n",
                       model.platform().name, 100 * summary.coverage.share_of_macs(),
                       100 * summary.coverage.share_of_nodes());
   text += islands(summary.coverage, model.platform());
@@ -305,17 +306,19 @@ std::string as_text(const QuantizeOptions& options, const quant::QuantModel& mod
   }
   if (summary.accuracies) text += as_text(*summary.accuracies, summary.samples);
   if (!is_onnx(options.output))
-    text += "a simulation: weights are stored as floats; `-o FILE.onnx` stores integers\n";
+    text +=
+        "simulation file: weights are stored as float; use `-o FILE.onnx` for integer weights\n";
   if (summary.bytes_before > 0)
-    text += fmt::format("size: {} -> {} bytes\n", summary.bytes_before, summary.bytes);
+    text += fmt::format("size: {} -> {}\n", in_megabytes(summary.bytes_before),
+                        in_megabytes(summary.bytes));
   if (summary.certificate) {
     text += to_text(*summary.certificate);
     text += fmt::format("wrote {}\n", certificate_file(options.output, options.certification));
   }
-  return text + fmt::format("wrote {} ({} bytes)\n", options.output, summary.bytes);
+  return text + fmt::format("wrote {} ({})\n", options.output, in_megabytes(summary.bytes));
 }
 
-/// Integers of 16 bits came late to ONNX.
+/// QuantizeLinear has 16-bit integers only from opset 21 on.
 int64_t opset_for(const quant::QuantModel& model) {
   const auto& points = model.points();
   const bool wide = std::any_of(points.begin(), points.end(), [](const quant::QuantPoint& point) {
@@ -324,7 +327,7 @@ int64_t opset_for(const quant::QuantModel& model) {
   return wide ? 21 : 17;
 }
 
-/// What the file was made of, without paths, which say nothing elsewhere.
+/// The origin stored in the file, as JSON; without paths, which mean nothing on other machines.
 std::string origin_of(const QuantizeOptions& options, const quant::QuantModel& model,
                       const PreparedData& data) {
   const CalibrationOptions& asked = options.calibration;
@@ -349,9 +352,8 @@ void quantize(QuantizeOptions options, std::ostream& out) {
   ModelWithData given = load_with_data(asked);
   const PreparedData& data = given.data;
   const std::vector<std::string> unknown = unknown_nodes(*given.model.module);
-  SPARSEBIT_CHECK(
-      !options.certify || unknown.empty(), Unsupported, asked.model,
-      ": --certify has to run it, and these operators are not known: ", short_list(unknown));
+  SPARSEBIT_CHECK(!options.certify || unknown.empty(), Unsupported, asked.model,
+                  ": --certify runs the model, which has unknown operators: ", short_list(unknown));
   auto measured = measure_placement(options, given);
   const auto model = calibrated_model(asked, given);
   model->set_quant({.weights = true, .features = true});
@@ -408,45 +410,49 @@ void quantize(QuantizeOptions options, std::ostream& out) {
 
 void add_quantize_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<QuantizeOptions>();
-  CLI::App* cmd = app.add_subcommand("quantize", "Calibrate a model and write it quantized");
+  CLI::App* cmd = app.add_subcommand("quantize", "Calibrate and quantize a model");
   add_calibration_options(*cmd, options->calibration);
-  cmd->add_option("-o,--output", options->output,
-                  "File to write: FILE.onnx with integers, or any other name for the simulation")
+  cmd->add_option(
+         "-o,--output", options->output,
+         "Output file: FILE.onnx with integer weights; any other name saves the simulation")
       ->required()
       ->check(not_empty);
-  cmd->add_option("--decisions", options->decisions,
-                  "File for what was decided about each step: FILE.json, or text")
+  cmd->add_option(
+         "--decisions", options->decisions,
+         "Write to this file why each node is quantized or float: JSON if FILE.json, else text")
       ->check(not_empty);
   cmd->add_flag("--strict", options->strict,
-                "Fail where patterns match nothing, operators are unknown or layers stay float");
+                "Fail if a pattern matches nothing, an operator is unknown or a layer stays float");
   cmd->add_flag("--accuracy", options->accuracy,
-                "Measure float and quantized accuracy at the end, with up to 256 of the samples; "
-                "also measured when --labels is given");
+                "Measure top-1 and top-5, float and quantized, on up to 256 samples. Default: only "
+                "with --labels");
   cmd->add_flag(
       "--measure", options->measure,
-      "Time the model in ONNX Runtime with integers everywhere and with float parts where "
-      "the platform's table says so, and write the faster one");
-  cmd->add_flag("--extra-info", options->extra_info,
-                "Write `bits` as an attribute of each pair, which ONNX Runtime refuses to read");
+      "Time int8 and mixed int8/float in ONNX Runtime and write the faster one. Default: the "
+      "platform's table decides");
+  cmd->add_flag(
+      "--extra-info", options->extra_info,
+      "Write `bits` attributes to QuantizeLinear and DequantizeLinear (ONNX Runtime refuses "
+      "such files)");
   cmd->add_flag("--external-data", options->external_data, kExternalDataHelp);
   cmd->add_option("--format", options->format,
-                  "Form of the ONNX file: qdq, pairs around float operators; or qoperator, integer "
-                  "operators, some of which only ONNX Runtime has")
-      ->check(CLI::IsMember({"qdq", "qoperator"}))
-      ->capture_default_str();
-  CLI::Option* certify =
-      cmd->add_flag("--certify", options->certify,
-                    "Compare simulation, file and ONNX Runtime with up to 32 of the samples, and "
-                    "measure the speed");
+                  "ONNX format: qdq (QuantizeLinear/DequantizeLinear pairs) or qoperator (integer "
+                  "operators, mostly ONNX Runtime's own). Default: " +
+                      options->format)
+      ->check(CLI::IsMember({"qdq", "qoperator"}));
+  CLI::Option* certify = cmd->add_flag(
+      "--certify", options->certify,
+      "Compare simulation, file and ONNX Runtime on up to 32 samples, and measure the "
+      "speed");
   for (CLI::Option* option : add_certification_options(*cmd, options->certification))
     option->needs(certify);
   cmd->add_option("--opset", options->opset,
-                  fmt::format("Opset of the ONNX file, {} to {}; 17, or 21 for more than 8 bits",
+                  fmt::format("ONNX opset, {} to {}. Default: 17, or 21 for more than 8 bits",
                               exports::kOldestOpset, exports::kNewestOpset))
       ->check(whole_number_from(exports::kOldestOpset, exports::kNewestOpset));
   cmd->footer(
-      "Without --data, ranges are those of random numbers: such a file is for trying out speed and "
-      "size, not for deployment.\n"
+      "Without --data, the model is calibrated with random numbers: the file shows speed and size, "
+      "but is not for deployment.\n"
       "Examples:\n"
       "  sparsebit quantize model.onnx --data images/ --samples 256 -o model.int8.onnx\n"
       "  sparsebit quantize model.onnx --data images/ --labels labels.tsv --preprocess imagenet "

@@ -36,7 +36,7 @@ void run_model(const RunOptions& options, std::ostream& out) {
   apply_shapes(model, options.inputs, model_options.shapes);
   const std::vector<std::string> unknown = unknown_nodes(*model.module);
   SPARSEBIT_CHECK(unknown.empty(), Unsupported, options.model,
-                  ": cannot be run, because these operators are not known: ", short_list(unknown));
+                  ": cannot be run, it has unknown operators: ", short_list(unknown));
   std::vector<fx::Value> inputs = make_inputs(model, options.inputs, options.common.seed);
 
   model.module->eval();
@@ -52,10 +52,10 @@ void run_model(const RunOptions& options, std::ostream& out) {
 
 void add_run_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* cmd = app.add_subcommand("run", "Execute a model");
+  CLI::App* cmd = app.add_subcommand("run", "Run a model and show its outputs");
   cmd->add_option("model", options->model, kModelHelp)->required()->check(not_empty);
   add_input_options(*cmd, options->inputs);
-  cmd->add_option("-o,--output", options->folder, "Folder to write outputs to, as NAME.npy")
+  cmd->add_option("-o,--output", options->folder, "Folder to write the outputs to, as NAME.npy")
       ->check(not_empty);
   cmd->add_flag("--json", options->json, "Print JSON instead of a table");
   add_skip_option(*cmd, options->skip);

@@ -7,7 +7,7 @@
 
 namespace sparsebit::cli {
 
-/// Something on the command line that is wrong whatever the model is: exit code 2.
+/// An error on the command line that does not depend on the model: exit code 2.
 class UsageError : public Error {
  public:
   explicit UsageError(std::string what) : Error(ErrorKind::InvalidArgument, std::move(what)) {}

@@ -49,7 +49,7 @@ TEST(Cli, BadUsageIsExitCodeTwo) {
   }
 }
 
-/// Wrong whatever the model is: found before it is read.
+/// Errors that do not depend on the model are found before it is loaded.
 TEST(Cli, ValuesThatMakeNoSenseAreBadUsage) {
   const std::vector<std::pair<std::vector<const char*>, std::string>> cases = {
       {{"inspect", "m", "--shape", "x=nonsense"},
@@ -73,7 +73,7 @@ TEST(Cli, ValuesThatMakeNoSenseAreBadUsage) {
        "--without needs --simplify, --fuse or --equalize"},
       {{"inspect", "m", "--fuse", "--node", "x"}, "--node needs --passes"},
       {{"inspect", "m", "--fuse", "--without", "fuse_bnn"},
-       "--without fuse_bnn: there is no such pass; did you mean 'fuse_bn'?"},
+       "--without fuse_bnn: unknown pass; did you mean 'fuse_bn'?"},
       {{"convert", "m", "-o", "o", "--dynamic", "nonsense"},
        "--dynamic nonsense: expected NAME:DIMENSION=SYMBOL, such as x:0=batch"},
       {{"convert", "m", "-o", "o", "--dynamic", "x:a=n"},

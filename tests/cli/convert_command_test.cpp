@@ -28,7 +28,7 @@ class Convert : public testing::Test {
     return run_command(all);
   }
 
-  /// The output of a model on one and the same random input.
+  /// The output of a model on the input `x_`.
   at::Tensor result_of(const std::string& model, const std::string& output) {
     const std::string folder = dir_ / "out";
     const Result result =
@@ -57,7 +57,7 @@ TEST_F(Convert, TorchScriptNeedsShapes) {
   const Result without = convert({model, "-o", out_});
   EXPECT_EQ(without.code, 1);
   EXPECT_EQ(without.err, "error: input 'x': " + model +
-                             " does not tell its shape; give it with --shape x=1x3x224x224\n");
+                             " does not state its shape; give it with --shape x=1x3x224x224\n");
   EXPECT_FALSE(std::filesystem::exists(out_));
   const Result with = convert({model, "-o", out_, "--shape", "x=2x3"});
   EXPECT_EQ(with.code, 0) << with.err;
@@ -93,7 +93,7 @@ TEST_F(Convert, GivenShapesFixOpenSizes) {
   }
 }
 
-/// Whatever a model returns, its file calls it as `run` and `inspect` do.
+/// The file has the same output names as `run` and `inspect` show.
 TEST_F(Convert, OutputsKeepTheirNames) {
   const std::string model = dir_ / "dict.pt";
   save_dict_model(model);
@@ -146,8 +146,8 @@ TEST_F(Convert, ASizeThatCannotStayOpenIsNamed) {
   const Result result = convert(
       {model, "-o", out_, "--shape", "x=2x6", "--dynamic", "x:0=n", "--dynamic", "x:1=width"});
   EXPECT_EQ(result.code, 1);
-  EXPECT_THAT(result.err, MatchesRegex("error: --dynamic x:1=width: 'width' cannot stay open, "
-                                       "because the model fails with another size there: "
+  EXPECT_THAT(result.err, MatchesRegex("error: --dynamic x:1=width: 'width' cannot be dynamic, "
+                                       "because the model fails with another size: "
                                        "[^\n]+\n"));
 }
 
@@ -158,8 +158,9 @@ TEST_F(Convert, OpenSizesThatDecideAreReported) {
   const Result open = convert({model, "-o", out_, "--shape", "x=2x3", "--dynamic", "x:0=n"});
   EXPECT_EQ(open.code, 0);
   EXPECT_EQ(open.err, "warning: " + model +
-                          " decides by the sizes of its inputs; the file is right for those of "
-                          "--shape, and for open sizes only where they decide alike\n");
+                          " has control flow that depends on input sizes; the ONNX file keeps the "
+                          "branches taken for --shape, and is wrong for dynamic sizes that take "
+                          "others\n");
 }
 
 TEST_F(Convert, SizesBeyondTheMachineAreOneLine) {
@@ -179,7 +180,7 @@ TEST_F(Convert, UnknownOperatorsAreCarriedAndListed) {
   const Result result = convert({model, "-o", out_});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out,
-              HasSubstr("carried unchanged, because not known here: foo (onnx.com.acme.Foo)\n"));
+              HasSubstr("unknown operators, copied unchanged: foo (onnx.com.acme.Foo)\n"));
   EXPECT_EQ(io::load_onnx(out_).graph().node(0).domain(), "com.acme");
 }
 
@@ -191,10 +192,10 @@ TEST_F(Convert, FormsThatAreNotUnderstoodAreCarriedAndListed) {
   EXPECT_THAT(
       result.out,
       HasSubstr(
-          "not known here: resize_1 (onnx.Resize: the attribute 'sharpness' is not known)\n"));
+          "copied unchanged: resize_1 (onnx.Resize: the attribute 'sharpness' is not known)\n"));
   const Result run = run_command({"run", model.c_str(), "--random"});
   EXPECT_EQ(run.code, 1);
-  EXPECT_THAT(run.err, HasSubstr("these operators are not known: resize_1 (onnx.Resize: the "
+  EXPECT_THAT(run.err, HasSubstr("it has unknown operators: resize_1 (onnx.Resize: the "
                                  "attribute 'sharpness' is not known)\n"));
 }
 
@@ -227,16 +228,16 @@ TEST_F(Convert, FailuresLeaveNothingBehind) {
   save_onnx_model(model);
   const std::string before = read_file(model);
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{model, "-o", model},
-       model + ": this belongs to the model to convert; write to another file"},
+      {{model, "-o", model}, model + ": part of the model to convert; write to another file"},
       {{model, "-o", out_, "--dynamic", "y:0=n"}, "there is no input 'y'; the inputs are x, ids"},
       {{model, "-o", out_, "--dynamic", "x:2=n"},
        "--dynamic x:2=n: 'x' has 2 dimensions, counted from 0"},
       {{"zoo:resnet20", "-o", out_, "--dynamic", "x:0=n", "--dynamic", "x:2=n"},
-       "--dynamic x:2=n: the size is 32 here and 1 at x:0, but sizes with one symbol are equal"},
+       "--dynamic x:2=n: 'n' is 32 here and 1 at x:0; dimensions with the same symbol must be "
+       "equal"},
       {{"zoo:list", "-o", out_},
-       "zoo:list is no model but the list of them, which 'sparsebit inspect zoo:list' prints; take "
-       "one of those, such as zoo:resnet18"},
+       "zoo:list is not a model; 'sparsebit inspect zoo:list' prints the models, such as "
+       "zoo:resnet18"},
       {{"zoo:resnet20", "-o", "/nowhere/out.onnx"},
        "/nowhere/out.onnx: cannot create a file in '/nowhere': No such file or directory"},
   };

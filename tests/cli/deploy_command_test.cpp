@@ -56,10 +56,10 @@ TEST_F(DeployCommand, WritesWhatThePlatformConsumes) {
   const Result result = deploy("snpe", {"--name", "net"});
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(files(), testing::ElementsAre("README.md", "net.onnx", "net_snpe_encodings.json"));
-  EXPECT_THAT(result.out, HasSubstr("integer coverage in snpe: 100.0 % of MACs"));
+  EXPECT_THAT(result.out, HasSubstr("int8 coverage in snpe: 100.0 % of MACs"));
 }
 
-/// A saved simulation has its calibration and its platform.
+/// A saved simulation contains its calibration and its platform.
 TEST_F(DeployCommand, FromASimulation) {
   ASSERT_EQ(run({"quantize", "zoo:resnet20", "--platform", "tensorrt", "--data", path("x.npy"),
                  "-o", path("sim"), "-q"})
@@ -70,9 +70,9 @@ TEST_F(DeployCommand, FromASimulation) {
   EXPECT_EQ(nlohmann::json::parse(result.out)["platform"], "tensorrt");
   EXPECT_THAT(files(), testing::Contains("model_calibration.cache"));
   EXPECT_THAT(run({"deploy", path("sim"), "--platform", "snpe", "-o", path("out")}).err,
-              HasSubstr("was quantized for tensorrt, and --platform says snpe"));
+              HasSubstr("was quantized for tensorrt, but --platform is snpe"));
   EXPECT_THAT(run({"deploy", path("sim"), "--custom", "c.yaml", "-o", path("out")}).err,
-              HasSubstr("is calibrated already: leave out --data"));
+              HasSubstr("is already calibrated: leave out --data"));
 }
 
 TEST_F(DeployCommand, APlatformOfTheUsers) {
@@ -107,8 +107,8 @@ TEST_F(DeployCommand, AQuantizedFileIsRefusedOrMadeFloatFirst) {
                                          "--data", path("x.npy"),  "-o",         path("out")};
   const Result refused = run(args);
   EXPECT_EQ(refused.code, 1);
-  EXPECT_THAT(refused.err, HasSubstr("it is quantized already (31 QuantizeLinear nodes); quantize "
-                                     "the float model it was made from, or"));
+  EXPECT_THAT(refused.err, HasSubstr("already quantized (31 QuantizeLinear nodes); quantize the "
+                                     "original float model, or"));
   std::vector<std::string> again = args;
   again.push_back("--requantize");
   const Result result = run(again);
@@ -128,7 +128,7 @@ TEST_F(DeployCommand, NothingThatIsThereIsOverwritten) {
   EXPECT_EQ(result.code, 1);
   EXPECT_THAT(result.err, HasSubstr("this is read, so it cannot be written"));
   ASSERT_EQ(deploy("qdq").code, 0);
-  EXPECT_EQ(deploy("qdq").code, 0);  // its own files it does replace
+  EXPECT_EQ(deploy("qdq").code, 0);  // files of the same model and platform are replaced
 }
 
 TEST_F(DeployCommand, MistakesAreFoundFirstAndLeaveNothing) {
@@ -141,7 +141,7 @@ TEST_F(DeployCommand, MistakesAreFoundFirstAndLeaveNothing) {
   write("file", "");
   const Result result =
       run({"deploy", "zoo:resnet20", "--data", path("x.npy"), "-o", path("file")});
-  EXPECT_THAT(result.err, HasSubstr("this is a file, and a folder is to be written"));
+  EXPECT_THAT(result.err, HasSubstr(": expected a folder, found a file"));
 }
 
 TEST(PlatformsCommand, ListsAndShows) {

@@ -61,7 +61,7 @@ class EvalDetector : public testing::Test {
   const std::string preprocess_ = (dir_ / "letterbox.yaml").string();
 };
 
-/// Images of two sizes, so that the letterbox counts; labels beside them are found.
+/// Images of two sizes, so that the letterbox matters; the labels folder beside them is found.
 TEST_F(EvalDetector, EverySquareIsFound) {
   const Result result = eval({});
   EXPECT_EQ(result.code, 0) << result.err;
@@ -81,8 +81,7 @@ TEST_F(EvalDetector, WrongLabelsCost) {
   EXPECT_EQ(found["classes"][1]["objects"], 6);
 }
 
-/// The same objects with ids of categories, of which one is a crowd, and an image that is not
-/// there.
+/// COCO category ids, a crowd annotation, and an annotated image that is missing.
 TEST_F(EvalDetector, CocoAnnotations) {
   const std::string file = (dir_ / "annotations.json").string();
   write_file_atomically(file, R"({
@@ -104,14 +103,12 @@ TEST_F(EvalDetector, Errors) {
   EXPECT_THAT(head.err, HasSubstr("at the image '0.bmp'"));
   EXPECT_EQ(eval({"--head", "yolo9000"}).code, 2);
   write_file_atomically(labels_ + "/0.txt", "7 0.5 0.5 0.1 0.1\n");
-  EXPECT_THAT(eval({}).err,
-              HasSubstr("there is an object of class 7, and the model tells 2 classes "
-                        "apart"));
+  EXPECT_THAT(eval({}).err, HasSubstr("an object has class 7, but the model has only 2 classes"));
   fs::remove_all(labels_);
   EXPECT_THAT(eval({}).err, HasSubstr("there are no labels; give --labels (classes: a TSV file"));
 }
 
-/// The commands of docs/how_to/quantize_a_detector.md, as they stand there, on small data.
+/// Runs the commands of docs/how_to/quantize_a_detector.md verbatim on small data.
 TEST_F(EvalDetector, HowTo) {
   fs::copy_file(model_, dir_ / "yolox_nano.onnx");
   test::save_squares(dir_ / "calibration", 8);
@@ -184,7 +181,7 @@ TEST_F(EvalAgainst, AQuantizedOneIsNear) {
   }
   const Result table = run({"eval", int8, "--against", "zoo:resnet20", "--data", data_, "-q"});
   EXPECT_THAT(table.out, HasSubstr("cosine  SNR (dB)  largest difference  same top-1\n"));
-  // ONNX Runtime computes the same file.
+  // ONNX Runtime runs the same file.
   const Result there = run({"eval", int8, "--against", int8, "--data", data_, "--runtime",
                             "onnxruntime", "--json", "-q"});
   ASSERT_EQ(there.code, 0) << there.err;
@@ -194,7 +191,7 @@ TEST_F(EvalAgainst, AQuantizedOneIsNear) {
 /// With labels, both models are measured as well.
 TEST_F(EvalAgainst, AccuracyOfBoth) {
   const std::string labelled = (dir_ / "cifar.bin").string();
-  std::string records;  // of a CIFAR-10 file: a class, then pixels
+  std::string records;  // records of a CIFAR-10 file: class, then pixels
   for (const char label : {1, 2, 3})
     records += label + std::string(3072, static_cast<char>(40 * label));
   write_file_atomically(labelled, records);
@@ -259,7 +256,7 @@ TEST_F(EvalEmbedding, CosinesFollowTheScores) {
   ASSERT_EQ(result.code, 0) << result.err;
   const json found = json::parse(result.out);
   EXPECT_EQ(found["pairs"], 4);
-  EXPECT_GT(found["spearman"], 0.7);  // even random weights know equal texts
+  EXPECT_GT(found["spearman"], 0.7);  // even random weights give equal texts equal embeddings
   EXPECT_GT(found["pearson"], 0.5);
   EXPECT_THAT(found["embedding"].get<std::string>(), HasSubstr("mean over the tokens of "));
   const json first = json::parse(
@@ -267,7 +264,7 @@ TEST_F(EvalEmbedding, CosinesFollowTheScores) {
   EXPECT_THAT(first["embedding"].get<std::string>(), HasSubstr("first token of "));
 }
 
-/// Scores of the samples that were chosen, not of the first ones.
+/// The chosen samples are compared with their own scores, not with the first scores of the file.
 TEST_F(EvalEmbedding, SamplesKeepTheirScores) {
   const json found = json::parse(
       run({"eval", model_, "--data", pairs_, "--samples", "2", "--seed", "3", "--json", "-q"}).out);

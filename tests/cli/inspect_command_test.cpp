@@ -140,7 +140,7 @@ TEST(Inspect, UnknownOperatorsAreListed) {
   save_custom_model(path);
   const Result result = run_command({"inspect", path.c_str()});
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("not executable here: foo (onnx.com.acme.Foo)\n"));
+  EXPECT_THAT(result.out, HasSubstr("unknown operators, cannot be run: foo (onnx.com.acme.Foo)\n"));
 }
 
 TEST(Inspect, ModelsWithoutShapesAreShown) {

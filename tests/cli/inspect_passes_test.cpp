@@ -53,8 +53,9 @@ TEST(InspectPasses, ChangesAloneAndOfOneNode) {
   const Result wrong =
       run_command({"inspect", "zoo:resnet20", "--fuse", "--passes", "--node", "conv11"});
   EXPECT_EQ(wrong.code, 1);
-  EXPECT_THAT(wrong.err, StartsWith("error: --node conv11: there is and was no such node; did you "
-                                    "mean 'conv1'"));
+  EXPECT_THAT(wrong.err,
+              StartsWith("error: --node conv11: no node of this name before or after the "
+                         "passes; did you mean 'conv1'"));
 }
 
 TEST(InspectPasses, OtherFormatsStayReadable) {

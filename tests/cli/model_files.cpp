@@ -29,7 +29,7 @@ void add_node(onnx::GraphProto& graph, const char* type, const std::vector<const
   node.add_output(output);
 }
 
-/// @param dims  a number or a symbol each.
+/// @param dims  numbers or symbols.
 void set_type(onnx::ValueInfoProto& info, const char* name, int type,
               const std::vector<std::string>& dims) {
   info.set_name(name);

@@ -5,16 +5,16 @@
 
 namespace sparsebit::cli::test {
 
-/// y = x + bias, z = ids: `x` float32[batch, 3], `ids` int64[batch], `y` and `sum/out` results.
+/// y = x + bias, sum/out = ids + ids: inputs `x` float32[batch, 3] and `ids` int64[batch].
 void save_onnx_model(const std::filesystem::path& path, int64_t opset = 13);
 
-/// Scores of 5 classes for uint8[1, 24, 24, 3]: cast, transposed, a convolution, pooled.
+/// A classifier of 5 classes with input uint8[1, 24, 24, 3]: cast, transpose, convolution, pooling.
 void save_byte_image_model(const std::filesystem::path& path);
 
-/// y = Foo(x) of a domain nobody knows, x float32[2].
+/// y = Foo(x), an operator of an unknown domain, x float32[2].
 void save_custom_model(const std::filesystem::path& path);
 
-/// y = Resize(x) with an attribute that nobody knows, x float32[2].
+/// y = Resize(x) with an unknown attribute, x float32[2].
 void save_odd_model(const std::filesystem::path& path);
 
 /// y = Reshape(x, shape): x float32[6], `shape` int64[2].
@@ -23,10 +23,10 @@ void save_reshape_model(const std::filesystem::path& path);
 /// TorchScript: forward(x) = relu(x) + 1.
 void save_torchscript_model(const std::filesystem::path& path);
 
-/// TorchScript: forward(x) gives a dict of `logits` and `x`.
+/// TorchScript: forward(x) returns a dict of `logits` and `x`.
 void save_dict_model(const std::filesystem::path& path);
 
-/// TorchScript: takes float32[n, 6] only.
+/// TorchScript: works only with float32[n, 6].
 void save_fixed_size_model(const std::filesystem::path& path);
 
 /// TorchScript: relu(x) for more than one row, else sigmoid(x).

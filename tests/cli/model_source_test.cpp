@@ -53,7 +53,7 @@ TEST(ModelSource, OtherFilesAreCalledWhatTheyAre) {
       {"\x1f\x8b\x08\0"s, "a gzip file; unpack it first"},
       {"PK\x05\x06\0\0"s, "an empty zip archive"},
       {"hello\n", "a text file"},
-      {"\x01\x02\x03\x04", "its content is not known"},
+      {"\x01\x02\x03\x04", "unknown file format"},
   };
   const TempDir dir;
   const std::string path = dir / "model.onnx";

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-/// A folder with images of several sizes, and models that are made on the spot.
+/// A folder with images of several sizes.
 class PrepareImages : public testing::Test {
  protected:
   std::string path(const std::string& name) const { return (dir_.path() / name).string(); }
@@ -40,7 +40,7 @@ class PrepareImages : public testing::Test {
     return nlohmann::json::parse(result.out, nullptr, false);
   }
 
-  /// PPM has no place here: bitmaps of 24 bits, noise that depends on the name.
+  /// Writes a 24-bit bitmap of noise, seeded by the name.
   void write_image(const std::string& name, int32_t height, int32_t width) const {
     std::filesystem::create_directories(std::filesystem::path(path(name)).parent_path());
     std::ofstream out(path(name), std::ios::binary);
@@ -78,7 +78,7 @@ TEST_F(PrepareImages, WithoutAWordAboutIt) {
       "it)\n";
   EXPECT_THAT(result.err, HasSubstr("warning: " + said));
   EXPECT_THAT(result.out, StartsWith("calibrated with 3 samples for onnxruntime\n" + said));
-  // The file knows it, and evaluation does the same.
+  // The file stores the preprocessing, and eval uses it.
   std::ofstream(path("labels.tsv")) << "a.bmp\t1\nb.bmp\t2\nc.bmp\t3\n";
   const Result eval = run(
       {"eval", path("m.onnx"), "--data", path("images"), "--labels", path("labels.tsv"), "--json"});
@@ -100,7 +100,7 @@ TEST_F(PrepareImages, BytesInTheLayoutOfTensorFlow) {
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("guessed from a 24x24x3 input alone; not normalized, because "
                                     "the input is uint8"));
-  // A preset follows the input as well.
+  // A preset adapts to the model's input as well.
   EXPECT_THAT(quantize({path("bytes.onnx"), "--data", path("images"), "--preprocess",
                         "imagenet"})["preprocess"]["text"],
               "imagenet for a 24x24x3 input");
@@ -125,7 +125,7 @@ TEST_F(PrepareImages, AccuracyAtTheEnd) {
       quantize({"zoo:resnet20", "--data", path("images"), "--labels", path("labels.tsv")});
   EXPECT_EQ(json["accuracy"]["samples"], 3);
   EXPECT_TRUE(json["accuracy"]["float"].contains("top5"));
-  EXPECT_THAT(json["warnings"], Contains(HasSubstr("and chance is 10.0 % for 10 classes")));
+  EXPECT_THAT(json["warnings"], Contains(HasSubstr("near chance (10.0 % for 10 classes)")));
   EXPECT_THAT(run({"quantize", "zoo:resnet20", "--data", path("images"), "--labels",
                    path("labels.tsv"), "-o", path("m.onnx")})
                   .out,
@@ -137,7 +137,7 @@ TEST_F(PrepareImages, BlackImagesAreWarnedAbout) {
   const auto json = quantize({"zoo:resnet20", "--data", path("black.npy")});
   EXPECT_THAT(json["warnings"], Contains(HasSubstr("input 'x' is zero in all samples")));
   EXPECT_THAT(json["warnings"],
-              Contains(HasSubstr("of the float model is the same for all of 4 samples")));
+              Contains(HasSubstr("of the float model is the same for all 4 samples")));
 }
 
 TEST_F(PrepareImages, RandomNumbersAreNotForDeployment) {
@@ -151,13 +151,13 @@ TEST_F(PrepareImages, RandomNumbersAreNotForDeployment) {
   EXPECT_THAT(bytes, HasSubstr("NOT FOR DEPLOYMENT: calibrated with random numbers"));
   EXPECT_TRUE(
       quantize({"zoo:resnet20", "--random-data", "--samples", "3"})["random_data"].get<bool>());
-  // The same seed, the same bytes.
+  // The same seed gives the same bytes.
   run({"quantize", "zoo:resnet20", "-o", path("n.onnx"), "-q", "--batch-size", "3"});
   std::ifstream again(path("n.onnx"), std::ios::binary);
   EXPECT_EQ(bytes, std::string((std::istreambuf_iterator<char>(again)), {}));
   const Result both = run({"quantize", "zoo:resnet20", "--random-data", "--data", "x", "-o", "y"});
   EXPECT_EQ(both.code, 2);
-  EXPECT_EQ(run({"analyze", "zoo:resnet20"}).code, 2);  // there it has to be asked for
+  EXPECT_EQ(run({"analyze", "zoo:resnet20"}).code, 2);  // analyze needs an explicit --random-data
 }
 
 TEST_F(PrepareImages, WeightsAloneNeedNoData) {
@@ -188,7 +188,7 @@ TEST_F(PrepareImages, AShapeWithoutAName) {
   test::save_onnx_model(path("two.onnx"));
   const Result two = run({"inspect", path("two.onnx"), "--shape", "1x3"});
   EXPECT_EQ(two.code, 1);
-  EXPECT_THAT(two.err, HasSubstr("--shape 1x3: the model leaves several inputs open (x, ids); "
+  EXPECT_THAT(two.err, HasSubstr("--shape 1x3: the model has several dynamic inputs (x, ids); "
                                  "write NAME=1x3"));
 }
 

@@ -62,7 +62,7 @@ TEST_F(Run, RandomInputsFollowFromTheSeedAndGivenSizes) {
   const Result one = run({model_, "--random", "--seed", "3", "--input", "ids=" + ids_, "--json"});
   EXPECT_EQ(one.code, 0) << one.err;
   const nlohmann::json outputs = nlohmann::json::parse(one.out)["outputs"];
-  EXPECT_EQ(outputs[0]["shape"], nlohmann::json({2, 3}));  // batch is that of ids
+  EXPECT_EQ(outputs[0]["shape"], nlohmann::json({2, 3}));  // the batch size of ids
   EXPECT_EQ(outputs[1]["max"], 14);
   const auto again = [&](const char* seed) {
     return run({model_, "--random", "--seed", seed, "--input", "ids=" + ids_, "--json"}).out;
@@ -89,7 +89,7 @@ TEST_F(Run, TorchScriptFilesNeedAShapeForRandomInputs) {
   save_torchscript_model(model);
   EXPECT_EQ(error_of({model, "--random"}),
             "error: input 'x': " + model +
-                " does not tell its shape; give it with --shape x=1x3x224x224\n");
+                " does not state its shape; give it with --shape x=1x3x224x224\n");
   const Result result = run({model, "--random", "--shape", "x=2x3"});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("float32  2x3"));
@@ -137,9 +137,10 @@ TEST_F(Run, GivenFilesTellTheSizesThatDecide) {
 }
 
 TEST_F(Run, TheListOfTheZooIsNoModel) {
-  EXPECT_EQ(error_of({"zoo:list", "--random"}),
-            "error: zoo:list is no model but the list of them, which 'sparsebit inspect zoo:list' "
-            "prints; take one of those, such as zoo:resnet18\n");
+  EXPECT_EQ(
+      error_of({"zoo:list", "--random"}),
+      "error: zoo:list is not a model; 'sparsebit inspect zoo:list' prints the models, such as "
+      "zoo:resnet18\n");
 }
 
 TEST_F(Run, NotANumberHasNoSign) {
@@ -159,17 +160,16 @@ TEST_F(Run, SizesBeyondTheMachineAreOneLine) {
 TEST_F(Run, UnknownOperatorsAreNamed) {
   const std::string model = dir_ / "custom.onnx";
   save_custom_model(model);
-  EXPECT_EQ(error_of({model, "--random"}),
-            "error: " + model +
-                ": cannot be run, because these operators are not known: foo "
-                "(onnx.com.acme.Foo)\n");
+  EXPECT_EQ(error_of({model, "--random"}), "error: " + model +
+                                               ": cannot be run, it has unknown operators: foo "
+                                               "(onnx.com.acme.Foo)\n");
 }
 
 TEST_F(Run, AFolderThatCannotBeMadeIsAnError) {
   write_file_atomically(dir_ / "file", "");
   const std::string folder = dir_ / "file/results";
   EXPECT_EQ(error_of({model_, "--random", "-o", folder}),
-            "error: " + folder + ": cannot make the folder: Not a directory\n");
+            "error: " + folder + ": cannot create the folder: Not a directory\n");
 }
 
 }  // namespace

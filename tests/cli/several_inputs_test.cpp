@@ -20,7 +20,7 @@ using test::Result;
 using test::run_command;
 using testing::HasSubstr;
 
-/// A small BERT as exporters write it: three inputs, batch and length open.
+/// A small BERT as exporters write it: three inputs with dynamic batch size and length.
 class SeveralInputs : public testing::Test {
  protected:
   void SetUp() override {
@@ -70,7 +70,7 @@ TEST_F(SeveralInputs, FromTextsToACertifiedFile) {
   EXPECT_EQ(again.code, 0) << again.err;
 }
 
-/// The tokenizer that lies beside the model is found.
+/// The tokenizer beside the model is found.
 TEST_F(SeveralInputs, AnalyzeAndEval) {
   write_file_atomically(dir_ / "tokenizer.json", read_file(tokenizer_));
   const Result analyzed = run({"analyze", model_, "--data", texts_, "-q"});
@@ -78,7 +78,8 @@ TEST_F(SeveralInputs, AnalyzeAndEval) {
   EXPECT_THAT(analyzed.out, HasSubstr("sqnr (dB)"));
   const Result rows = run({"eval", model_, "--data", texts_, "-q"});
   EXPECT_EQ(rows.code, 1);
-  EXPECT_THAT(rows.err, HasSubstr("accuracy needs a score for each class"));
+  EXPECT_THAT(rows.err,
+              HasSubstr("accuracy needs class scores; expected a first output of shape ["));
 }
 
 TEST_F(SeveralInputs, ArraysByName) {

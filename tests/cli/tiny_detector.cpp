@@ -42,7 +42,8 @@ void add_constant(onnx::GraphProto& graph, const at::Tensor& value, const std::s
   *graph.add_initializer() = io::to_tensor_proto(value, name);
 }
 
-/// Means of colors over a cell; red is the last channel. Boxes are the cell: middle 0.5, size 1.
+/// Computes mean colors of the cells; red is the last channel. Boxes are the cells: center 0.5,
+/// size 1.
 void add_level(onnx::GraphProto& graph, int64_t stride, const std::string& output) {
   const std::string level = std::to_string(stride);
   const float unit = 12.f / 255 / static_cast<float>(stride * stride);
@@ -71,7 +72,7 @@ void set_shape(onnx::ValueInfoProto& info, const char* name, const std::vector<i
 
 // --- images --------------------------------------------------------------------------------------
 
-/// Pixels blue, green, red; rows from the bottom up.
+/// A BMP file: pixels in BGR, rows from the bottom up.
 std::string bitmap(const at::Tensor& image) {
   const auto number = [](int64_t value, int bytes) {
     std::string text;
@@ -86,7 +87,7 @@ std::string bitmap(const at::Tensor& image) {
          number(0, 24) + pixels;
 }
 
-/// A square of a grid: its place, and its class.
+/// A square of a grid: position and class.
 struct Square {
   int64_t row, column, label;
 };
@@ -126,7 +127,7 @@ void save_squares(const std::filesystem::path& folder, int images) {
   std::filesystem::create_directories(folder / "images");
   std::filesystem::create_directories(folder / "labels");
   for (int i = 0; i < images; ++i) {
-    const bool is_wide = i % 2 == 0;  // then the letterbox halves it
+    const bool is_wide = i % 2 == 0;  // the letterbox halves wide images
     const int64_t side = is_wide ? 32 : 16, columns = 4, rows = is_wide ? 2 : 4;
     at::Tensor image = at::full({3, rows * side, columns * side}, 60 + 10 * i, at::kByte);
     std::string labels;
