@@ -99,7 +99,7 @@ TEST(DeployModel, IsCalibrated) {
   Net net;
   const QuantModel model(net, symmetric_config(), {samples()});
   EXPECT_THAT([&] { DeployModel deployed(model); },
-              ThrowsMessage<Error>("it is not calibrated, so it cannot be written, at "
+              ThrowsMessage<Error>("not calibrated, so it cannot be exported, at "
                                    "'x_quantizer', the quantizer of 'x'"));
 }
 

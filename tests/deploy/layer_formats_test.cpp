@@ -139,8 +139,8 @@ TEST(NcnnTable, GroupsHaveOneScaleEach) {
   const QuantModel model = calibrated(net, symmetric_config());
   EXPECT_THAT([&] { write_ncnn_table(DeployModel(model)); },
               testing::ThrowsMessage<Error>(
-                  "format 'ncnn_table': weight 'g.weight': ncnn has one scale for each of the 3 "
-                  "groups, not for each of 6 channels"));
+                  "format 'ncnn_table': weight 'g.weight': expected one scale for each of the 3 "
+                  "groups, found one for each of 6 channels"));
 }
 
 }  // namespace

@@ -68,10 +68,11 @@ TEST(TensorRtCache, HasTheBitsOfEachScale) {
 
 TEST(TensorRtCache, TextThatIsSomethingElseIsAnError) {
   EXPECT_EQ(read_tensorrt_cache("TRT-1-X\na: 3f800000\n").scales.at("a"), 1.f);
-  EXPECT_THAT([] { read_tensorrt_cache("a: 3f800000\n"); },
-              ThrowsMessage<Error>("tensorrt_cache: the first line does not name TensorRT"));
+  EXPECT_THAT(
+      [] { read_tensorrt_cache("a: 3f800000\n"); },
+      ThrowsMessage<Error>("tensorrt_cache: expected a first line that starts with 'TRT-'"));
   EXPECT_THAT([] { read_tensorrt_cache("TRT-1-X\na: zzz\n"); },
-              ThrowsMessage<Error>("tensorrt_cache: 'zzz' is no hexadecimal number"));
+              ThrowsMessage<Error>("tensorrt_cache: 'zzz' is not a hexadecimal number"));
 }
 
 void expect_encodings(const Encodings& found, const DeployModel& model, bool has_scale) {

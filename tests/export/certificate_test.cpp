@@ -85,7 +85,7 @@ TEST(DifferenceMeter, ShapesHaveToBeThoseExpected) {
       [&] {
         meter.add(at::zeros({2, 3}), at::zeros({3, 2}));
       },
-      ThrowsMessage<Error>(HasSubstr("it gives [3, 2], and [2, 3] is expected")));
+      ThrowsMessage<Error>(HasSubstr("output shape: expected [2, 3], found [3, 2]")));
 }
 
 // --- certificates -----------------------------------------------------------------------------
@@ -178,7 +178,7 @@ TEST_F(CertificateTest, AnotherFileFails) {
       certify({.file = file_, .simulation = &*model_, .speed_seconds = 0}, batches());
   EXPECT_FALSE(certificate.passed());
   EXPECT_THAT(to_text(certificate), HasSubstr("certificate: FAILED"));
-  EXPECT_THAT(to_text(certificate), HasSubstr("too far"));
+  EXPECT_THAT(to_text(certificate), HasSubstr("above the limit"));
 }
 
 TEST_F(CertificateTest, WithoutOnnxRuntimeItIsIncomplete) {
@@ -190,11 +190,11 @@ TEST_F(CertificateTest, WithoutOnnxRuntimeItIsIncomplete) {
   EXPECT_FALSE(certificate.passed());
   ASSERT_THAT(certificate.comparisons, SizeIs(3));
   EXPECT_TRUE(certificate.comparisons[0].passed);
-  EXPECT_THAT(certificate.comparisons[1].missing, HasSubstr("ONNX Runtime is not there"));
+  EXPECT_THAT(certificate.comparisons[1].missing, HasSubstr("ONNX Runtime was not found"));
   EXPECT_EQ(certificate.speed, std::nullopt);
   EXPECT_EQ(certificate.quality, std::nullopt);
   EXPECT_THAT(to_text(certificate), HasSubstr("certificate: INCOMPLETE"));
-  EXPECT_THAT(to_text(certificate), HasSubstr("not compared: ONNX Runtime is not there"));
+  EXPECT_THAT(to_text(certificate), HasSubstr("not compared: ONNX Runtime was not found"));
   EXPECT_THAT(to_json(certificate), HasSubstr("\"verdict\": \"incomplete\""));
 }
 
@@ -205,9 +205,9 @@ TEST_F(CertificateTest, OnnxRuntimeIsLeftOutWhenAsked) {
   EXPECT_EQ(certificate.verdict(), Verdict::Passed);
   EXPECT_THAT(certificate.comparisons, SizeIs(1));
   EXPECT_THAT(to_text(certificate), HasSubstr("certificate: passed without ONNX Runtime (6"));
-  EXPECT_THAT([&] { certify({.file = file_, .without_runtime = true}, batches()); },
-              ThrowsMessage<Error>(
-                  HasSubstr("without ONNX Runtime, the simulation is needed to compare with")));
+  EXPECT_THAT(
+      [&] { certify({.file = file_, .without_runtime = true}, batches()); },
+      ThrowsMessage<Error>(HasSubstr("without ONNX Runtime, give the simulation to compare with")));
 }
 
 TEST_F(CertificateTest, WithNothingComparedNothingIsProved) {
@@ -243,12 +243,12 @@ TEST_F(CertificateTest, QualityIsOfTheDeployedFile) {
   export_onnx(*traced, original_, {.opset = 17, .dynamic_axes = {{"x", {{0, "batch"}}}}});
   const Certificate useless = certify(options, batches());
   EXPECT_EQ(useless.quality->level, QualityLevel::Useless) << to_text(useless);
-  EXPECT_THAT(to_text(useless), HasSubstr("quality as it will run: useless ("));
+  EXPECT_THAT(to_text(useless), HasSubstr("quality: useless ("));
 }
 
 TEST_F(CertificateTest, FloatFilesAreNone) {
   EXPECT_THAT([&] { certify({.file = original_}, batches()); },
-              ThrowsMessage<Error>(HasSubstr("nothing in it is quantized")));
+              ThrowsMessage<Error>(HasSubstr("no quantized nodes")));
 }
 
 TEST_F(CertificateTest, AFileThatOnnxRuntimeRefuses) {
@@ -447,7 +447,7 @@ TEST_F(CertificateTest, TransformersOfEveryPlatform) {
 
 TEST_F(CertificateTest, NoSamples) {
   EXPECT_THAT([&] { certify({.file = file_}, [](int64_t) { return std::vector<at::Tensor>(); }); },
-              ThrowsMessage<Error>("there are no samples to certify with"));
+              ThrowsMessage<Error>("certify(): no samples; expected at least one"));
 }
 
 TEST_F(CertificateTest, IntegerOperatorsAreNotReadAgain) {

@@ -227,7 +227,8 @@ TEST(FakeQuantize, DorefaOfFeaturesHasNoForm) {
   const QuantModel model =
       calibrated(config_of(kWeights, "per-tensor-affine, QUANTIZER: {BIT: 8, TYPE: dorefa}"));
   EXPECT_THAT([&] { written(model); },
-              ThrowsMessage<Error>(HasSubstr("dorefa of features has no form as FakeQuantize")));
+              ThrowsMessage<Error>(
+                  HasSubstr("activations quantized by dorefa cannot be exported as FakeQuantize")));
 }
 
 }  // namespace

@@ -393,16 +393,17 @@ TEST(QuantizedOnnx, WithoutScalesThereIsNoFile) {
   Net net;
   const QuantModel model(net, config_for("onnxruntime"), {samples()});
   EXPECT_THAT([&] { to_onnx(model); },
-              ThrowsMessage<Error>(HasSubstr("it is not calibrated, so it cannot be written, at "
+              ThrowsMessage<Error>(HasSubstr("not calibrated, so it cannot be exported, at "
                                              "'x_quantizer', the quantizer of 'x'")));
 }
 
 TEST(QuantizedOnnx, LogarithmsHaveNoPairs) {
   const std::string nnie = "{QSCHEME: per-tensor-symmetric, QUANTIZER: {BIT: 8, TYPE: nnie}}";
   const QuantModel model = calibrated_net(virtual_config(nnie, nnie));
-  EXPECT_THAT([&] { to_onnx(model); },
-              ThrowsMessage<Error>("the numbers of nnie are not in steps of one size, which "
-                                   "QuantizeLinear has, at 'x_quantizer', the quantizer of 'x'"));
+  EXPECT_THAT(
+      [&] { to_onnx(model); },
+      ThrowsMessage<Error>("quantizer type nnie has non-uniform steps; QuantizeLinear "
+                           "supports uniform steps only, at 'x_quantizer', the quantizer of 'x'"));
 }
 
 /// A file has the powers of two that are simulated. Features at exact negative halves are rounded

@@ -140,7 +140,7 @@ class MultiHead {
                     w_.scalar_like(0, like));
   }
 
-  /// Added source positions may be seen by everyone.
+  /// Extends a mask to the added source positions (bias_k, zero_attn), which are never masked.
   OnnxTensor extended(const OnnxTensor& mask) {
     if (added_ == 0) return mask;
     std::vector<int64_t> pads(static_cast<size_t>(2 * mask.rank()), 0);
