@@ -60,7 +60,7 @@ TEST(DeployModel, WeightsAreClippedOnTheirAxisAndNotRounded) {
   }
 }
 
-/// Learned rounding would be lost if a tool rounded the float weight to the nearest integer.
+/// A tool rounds float weights to the nearest integer, which must preserve learned rounding.
 TEST(DeployModel, WeightsAreRoundedByToolsAsAdaroundDid) {
   const at::NoGradGuard no_gradients;
   quant::QConfig config = symmetric_config();

@@ -175,7 +175,7 @@ NodeResult getitem(Call& c) {
         return v.is_none() ? missing : v.to_int();
       };
       const int64_t step = bound(s.step(), 1);
-      if (step < 1) c.unsupported("a slice of a tuple that runs backwards");
+      if (step < 1) c.unsupported("a slice of a tuple with a negative step");
       positions = at::slice(positions, 0, bound(s.start(), 0), bound(s.stop(), count), step);
       for (int64_t i = 0; i < positions.size(0); ++i)
         picked.push_back(object.items[static_cast<size_t>(positions[i].item<int64_t>())]);
@@ -183,7 +183,7 @@ NodeResult getitem(Call& c) {
     }
     const int64_t i = c.integer("index"), count = static_cast<int64_t>(object.items.size());
     const int64_t position = i < 0 ? i + count : i;
-    if (position < 0 || position >= count) c.unsupported("the tuple has no such item");
+    if (position < 0 || position >= count) c.unsupported("the tuple index is out of range");
     return object.items[static_cast<size_t>(position)];
   }
   c.unsupported("the item of " + fx::describe(object.plain) + " depends on a computed index");

@@ -68,7 +68,7 @@ NodeResult masked_select(Call& c) {
 NodeResult nonzero(Call& c) {
   GraphWriter& w = c.w;
   const OnnxTensor x = c.tensor("input"), truths = w.cast(x, at::kBool);
-  if (x.rank() == 0) c.unsupported("the positions of a tensor without dimensions");
+  if (x.rank() == 0) c.unsupported("nonzero of a 0-dim tensor has no ONNX form");
   const OnnxTensor positions = w.nonzero(truths);
   if (!c.flag("as_tuple")) return w.transpose(positions, {1, 0});
   std::vector<NodeResult> items;

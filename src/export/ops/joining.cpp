@@ -14,7 +14,7 @@ using Ints = std::vector<int64_t>;
 /// The tensors, cast to their common type as cat and stack do.
 std::vector<OnnxTensor> common_type(Call& c, std::string_view name) {
   const std::vector<NodeResult> items = c.items(name);
-  if (items.empty()) c.unsupported("nothing to join");
+  if (items.empty()) c.unsupported("the list of tensors to join is empty");
   at::ScalarType dtype = dtype_of(items[0]);
   for (const NodeResult& item : items) dtype = result_type(OnnxTensor{"", dtype, Shape{1}}, item);
   std::vector<OnnxTensor> tensors;

@@ -178,7 +178,7 @@ std::vector<OnnxTensor> maximum_pool(Call& c, const OnnxTensor& given, const Win
   Ints starts = window.padding, stops = ends.value_or(window.padding);
   const bool fits = std::equal(stops.begin(), stops.end(), window.kernel.begin(), std::less<>());
   if (!fits) {  // runtimes reject padding as large as the kernel
-    if (with_indices) c.unsupported("positions of maxima in windows that reach that far outside");
+    if (with_indices) c.unsupported("max pooling with indices and padding as large as the kernel");
     const OnnxTensor low = c.w.scalar(-std::numeric_limits<double>::infinity(), x.dtype);
     x = c.w.pad(x, whole(starts, stops), "constant", low);
     starts.assign(window.axes(), 0);

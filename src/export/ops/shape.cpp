@@ -35,7 +35,7 @@ NodeResult reshape(Call& c, std::string_view argument) {
   const bool single = shape.is_plain() && shape.plain.is_sequence() &&
                       shape.plain.items().size() == 1 &&
                       shape.plain.items()[0].is<at::ScalarType>();
-  if (single) c.unsupported("looking at the bytes of a tensor as another type has no ONNX form");
+  if (single) c.unsupported("Tensor.view(dtype) has no ONNX form");
   return c.w.reshape(x, target_shape(c, shape));
 }
 
