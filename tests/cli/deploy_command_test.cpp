@@ -119,14 +119,14 @@ TEST_F(DeployCommand, AQuantizedFileIsRefusedOrMadeFloatFirst) {
 TEST_F(DeployCommand, NothingThatIsThereIsOverwritten) {
   std::filesystem::create_directory(path("out"));
   write("out/README.md", "mine");
-  EXPECT_THAT(deploy("snpe").err, HasSubstr("there is a README already"));
+  EXPECT_THAT(deploy("snpe").err, HasSubstr("this README.md was not written by deploy"));
   EXPECT_EQ(files().size(), 1u);
   std::filesystem::remove(path("out/README.md"));
   ASSERT_EQ(run({"convert", "zoo:resnet20", "-o", path("out/model.onnx"), "-q"}).code, 0);
   const Result result = run({"deploy", path("out/model.onnx"), "--platform", "snpe", "--data",
                              path("x.npy"), "-o", path("out"), "-q"});
   EXPECT_EQ(result.code, 1);
-  EXPECT_THAT(result.err, HasSubstr("this is read, so it cannot be written"));
+  EXPECT_THAT(result.err, HasSubstr("this input file would be overwritten"));
   ASSERT_EQ(deploy("qdq").code, 0);
   EXPECT_EQ(deploy("qdq").code, 0);  // files of the same model and platform are replaced
 }
