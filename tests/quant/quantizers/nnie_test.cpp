@@ -24,7 +24,7 @@ QuantizerPtr nnie(const at::Tensor& x) {
   return quantizer;
 }
 
-/// 127 negative numbers, 128 positive ones and zero; between them half a sixteenth of an octave.
+/// 127 negative values, 128 positive ones and zero; neighbours differ by a factor of 2 ** (1/16).
 TEST(Nnie, MagnitudesAreRootsOfTwo) {
   at::manual_seed(6);
   const at::Tensor x = at::exp2(at::rand({100000}) * 12 - 10) * at::randn({100000}).sign();
