@@ -84,7 +84,7 @@ TEST_F(DeployCommand, APlatformOfTheUsers) {
   EXPECT_EQ(bad.code, 1);
   EXPECT_THAT(bad.err, HasSubstr("operators.relu.form: 'relu' has no weight"));
   write("typo.yaml", "name: mine\nbased_on: qdq\noperators: {addd: {form: scaling}}\n");
-  EXPECT_THAT(deploy(path("typo.yaml")).err, HasSubstr("there is no operator 'addd'"));
+  EXPECT_THAT(deploy(path("typo.yaml")).err, HasSubstr("unknown operator 'addd'"));
   write("bits.yaml", "name: mine\nbased_on: qdq\nplacement: {first_and_last_bits: 70}\n");
   EXPECT_THAT(deploy(path("bits.yaml")).err, HasSubstr("expected 2 to 16 bits, found 70"));
 }
