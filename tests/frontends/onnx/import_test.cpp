@@ -303,8 +303,8 @@ TEST(OnnxImport, FourBitsOfInputsAndOutputsBecomeEightWithAWarning) {
     value->mutable_type()->mutable_tensor_type()->set_elem_type(kInt4);
   }
   EXPECT_THAT(messages_of(model),
-              testing::ElementsAre("warning: m.onnx: inputs and outputs of 4-bit integers became "
-                                   "8-bit integers: 2"));
+              testing::ElementsAre("warning: m.onnx: 4-bit inputs and outputs became 8-bit "
+                                   "integers: 2"));
 }
 
 TEST(OnnxImport, InputsWithDefaultsBecomeConstantsWithANote) {
@@ -325,18 +325,18 @@ TEST(OnnxImport, InputsThatNoTensorCanHoldAreReported) {
   onnx::TypeProto& type = *model.mutable_graph()->mutable_input(0)->mutable_type();
   type.mutable_tensor_type()->set_elem_type(onnx::TensorProto::STRING);
   const std::string told =
-      "warning: m.onnx: inputs of types that nothing here can compute with or write: ";
+      "warning: m.onnx: inputs of unsupported types, which can be neither run nor exported: ";
   EXPECT_THAT(messages_of(model), testing::ElementsAre(told + "1 ('x' is of type string)"));
   const auto module = import_onnx(onnx::ModelProto(model), {.name = "m.onnx"});
   EXPECT_EQ(fx::foreign_type(*module->graph().placeholders()[0]), "string");
   EXPECT_EQ(fx::foreign_type(*module->graph().placeholders()[1]), "");
   type.mutable_sequence_type();
-  EXPECT_THAT(messages_of(model), testing::ElementsAre(told + "1 ('x' is no tensor)"));
+  EXPECT_THAT(messages_of(model), testing::ElementsAre(told + "1 ('x' is not a tensor)"));
   onnx::ValueInfoProto& second = *model.mutable_graph()->add_input();
   second = model.graph().input(0);
   second.set_name("other");
   model.mutable_graph()->mutable_input(0)->set_name("two\nlines");
-  EXPECT_THAT(messages_of(model), testing::ElementsAre(told + "2 ('two?lines' is no tensor)"));
+  EXPECT_THAT(messages_of(model), testing::ElementsAre(told + "2 ('two?lines' is not a tensor)"));
 }
 
 TEST(OnnxImport, SeedsAreNotFollowedWithANote) {
@@ -344,8 +344,8 @@ TEST(OnnxImport, SeedsAreNotFollowedWithANote) {
                   "(float[2] x) => (float[2] y) { a = RandomNormalLike <seed = 1.0> (x)"
                   " b = RandomUniformLike <seed = 2.0> (x) c = RandomUniformLike (x)"
                   " d = Add (a, b) y = Add (d, c) }")),
-              testing::ElementsAre("warning: m.onnx: seeds of another random generator are not "
-                                   "followed, in nodes: 2"));
+              testing::ElementsAre("warning: m.onnx: nodes whose random seed is ignored, because "
+                                   "the generator differs: 2"));
 }
 
 TEST(OnnxImport, EmptyListsReachOperatorsAsLists) {
@@ -384,11 +384,11 @@ const BadModel kBadModels[] = {
     {"Cycle", "(float[2] x) => (float[2] y) { a = Add (x, b) b = Relu (a) y = Relu (b) }",
      "m.onnx: node 'a' (Add) depends on its own result: the graph has a cycle"},
     {"MissingInitializer", "(float[1, 3, 8, 8] x) => (float[N] y) { y = Conv (x, w) }",
-     "m.onnx: node 'y' (Conv) reads 'w', which nothing computes"},
+     "m.onnx: node 'y' (Conv) reads 'w', which is not defined"},
     {"OutputNobodyComputes", "(float[2] x) => (float[2] y) { a = Relu (x) }",
-     "m.onnx: the output 'y' is never computed"},
+     "m.onnx: the output 'y' is not defined"},
     {"ComputedTwice", "(float[2] x) => (float[2] y) { y = Relu (x) y = Relu (x) }",
-     "m.onnx: node 'y' (Relu): 'y' is computed twice"},
+     "m.onnx: node 'y' (Relu): 'y' is defined twice"},
     {"WrongRank", "(float[3, 8] x, float[4, 3, 3, 3] w) => (float[N] y) { y = Conv (x, w) }",
      "m.onnx: node 'y' (Conv): its input has 2 axes, its weight 4"},
     {"WrongAttributeType",

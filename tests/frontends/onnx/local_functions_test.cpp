@@ -185,7 +185,8 @@ TEST(OnnxFunctions, AttributesHaveDefaults) {
   ModelProto model =
       test::model_from_text("(float[1] x) => (float[1] y) { y = custom.ops.Leaky (x) }");
   add_unknown(add_leaky(model), kFunctionDefaults, "\xFF");
-  EXPECT_EQ(error_of(model), "m.onnx: a default of the function 'Leaky' cannot be read");
+  EXPECT_EQ(error_of(model),
+            "m.onnx: an attribute default of the function 'Leaky' cannot be parsed");
 }
 
 TEST(OnnxFunctions, OverloadsAreDifferentFunctions) {

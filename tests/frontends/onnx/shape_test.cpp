@@ -239,25 +239,25 @@ TEST(OnnxShape, BlocksMovedBetweenAxesLeaveNoNames) {
 TEST(OnnxShape, AxesOfATensorAreNotWithoutBound) {
   const Ints many(100, 1);
   EXPECT_EQ(import_error(ModelBuilder(13).input("x", many).output("x")),
-            "model: 'x' has 100 axes, and a tensor has 64 at most");
+            "model: 'x' has 100 axes, expected at most 64");
   EXPECT_EQ(import_error(ModelBuilder(13).constant("x", at::ones(many)).output("x")),
-            "model: 'x' has 100 axes, and a tensor has 64 at most");
+            "model: 'x' has 100 axes, expected at most 64");
   EXPECT_EQ(import_error(ModelBuilder(13)
                              .input("x", {1})
                              .constant("s", ints(many))
                              .node("Reshape", {"x", "s"}, {"y"})
                              .output("y")),
-            "model: node 'y' (Reshape): 'y' has 100 axes, and a tensor has 64 at most");
+            "model: node 'y' (Reshape): 'y' has 100 axes, expected at most 64");
   Ints axes(100);
   std::iota(axes.begin(), axes.end(), 1);
   for (const char* type : {"Squeeze", "Unsqueeze"}) {
-    EXPECT_EQ(import_error(ModelBuilder(13)
-                               .input("x", {1})
-                               .constant("a", ints(axes))
-                               .node(type, {"x", "a"}, {"y"})
-                               .output("y")),
-              "model: node 'y' (" + std::string(type) +
-                  "): axes has 100 entries, and a tensor has 64 axes at most");
+    EXPECT_EQ(
+        import_error(ModelBuilder(13)
+                         .input("x", {1})
+                         .constant("a", ints(axes))
+                         .node(type, {"x", "a"}, {"y"})
+                         .output("y")),
+        "model: node 'y' (" + std::string(type) + "): axes has 100 entries, expected at most 64");
   }
 }
 
@@ -270,7 +270,7 @@ TEST(OnnxShape, WhatIsWrong) {
         .output("y");
   };
   EXPECT_EQ(import_error(model("Squeeze", {1})),
-            "model: node 'y' (Squeeze): axis 1 has size 3, which is not 1");
+            "model: node 'y' (Squeeze): axis 1 has size 3, expected 1");
   EXPECT_EQ(import_error(model("Unsqueeze", {0, 0})),
             "model: node 'y' (Unsqueeze): axes names an axis twice: [0, 0]");
   EXPECT_EQ(import_error(model("Reshape", {0, 0, 0})),

@@ -53,8 +53,7 @@ TEST(TorchScriptBadFile, NotAZipArchive) {
   const test::TempDir folder;
   for (const std::string bytes : {"", "PK", "hello, this is no model"}) {
     const auto path = write(folder.path() / "text.pt", bytes);
-    EXPECT_EQ(import_error(path),
-              path.string() + ": is not a TorchScript file, which is a zip archive");
+    EXPECT_EQ(import_error(path), path.string() + ": is not a TorchScript file: not a zip archive");
   }
 }
 
@@ -87,7 +86,7 @@ TEST(TorchScriptBadFile, AZipArchiveOfSomethingElse) {
     writer.writeEndOfFile();
   }
   EXPECT_EQ(import_error(path),
-            path + ": is a zip archive, but not one of torch: it has no data.pkl");
+            path + ": is a zip archive, but was not written by torch: it has no data.pkl");
 }
 
 TEST(TorchScriptBadFile, WithoutARecord) {

@@ -85,15 +85,15 @@ const EndlessCase kCases[] = {
     {"TextThatDoubles",
      "def forward(self, x):\n  s = 'ab'\n  for i in range(60):\n    s = s + s\n"
      "  return x + len(s)\n",
-     "a text is computed of more than 8192 characters"},
+     "a computed string may have more than 8192 characters"},
     {"WideText",
      "def forward(self, x):\n  s = 'ab'\n  for i in range(2):\n    s = s.ljust(100000)\n"
      "  return x + len(s)\n",
-     "a text is computed of more than 8192 characters"},
+     "a computed string may have more than 8192 characters"},
     {"TextOfTheLargestNumber",
      "def forward(self, x):\n  s = 'ab'\n  for i in range(2):\n"
      "    s = s.ljust(9223372036854775807)\n  return x + len(s)\n",
-     "a text is computed of more than 8192 characters"},
+     "a computed string may have more than 8192 characters"},
     {"CallsThatDouble", doubling_calls(), kTooManySteps},
     {"NestingThatDoubles", doubling_nesting(), kTooManySteps},
     {"SliceOfAFarDimension",

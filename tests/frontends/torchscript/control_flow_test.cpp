@@ -47,7 +47,7 @@ TEST(TorchScriptControlFlow, ThatDependsOnDataIsAnErrorWithModuleAndLine) {
       path +
           ": module 'inner' (make_torchscript_fixtures.py:178): an if depends on data, which "
           "is known only when the model runs; trace the model instead, or keep that module as "
-          "one opaque step when you inspect or run it (--skip 'inner')");
+          "one opaque node when you inspect or run it (--skip 'inner')");
   try {
     import_torchscript(path);
   } catch (const Error& e) {
@@ -59,7 +59,7 @@ TEST(TorchScriptControlFlow, AttributesThatChangeAreAnError) {
   const std::string path = fixture("stateful").string();
   EXPECT_EQ(import_error(path), path +
                                     ": the model itself: the model assigns its attribute 'count' "
-                                    "while it runs; a graph has no attributes that change");
+                                    "while it runs, which a graph cannot represent");
 }
 
 TEST(TorchScriptControlFlow, GrowingListsAndDictsAreResolved) {

@@ -38,7 +38,7 @@ TEST_P(EveryModelDecidedByShapes, RunsLikeLibtorch) {
 
 TEST_P(EveryModelDecidedByShapes, AsksForThem) {
   EXPECT_THAT(import_error(fixture(GetParam())),
-              HasSubstr("depends on the sizes of the inputs; tell them (--shape "));
+              HasSubstr("depends on the sizes of the inputs; give the input shapes (--shape "));
 }
 
 INSTANTIATE_TEST_SUITE_P(TorchScript, EveryModelDecidedByShapes,

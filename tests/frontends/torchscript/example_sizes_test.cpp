@@ -88,7 +88,7 @@ TEST_F(ExampleSizes, ThatDecideNothingStayOpen) {
 TEST_F(ExampleSizes, ThatAreNotGivenAreAskedFor) {
   const std::string path = scripted(folder_.path(), kWindows);
   EXPECT_THAT(import_error(path),
-              EndsWith("an if depends on the sizes of the inputs; tell them (--shape "
+              EndsWith("an if depends on the sizes of the inputs; give the input shapes (--shape "
                        "NAME=1x3x224x224), or trace the model instead"));
 }
 
@@ -100,9 +100,9 @@ TEST_F(ExampleSizes, ThatAreNotGivenToAModuleAreAskedFor) {
   outer.define("def forward(self, x):\n  return self.inner.forward(x)\n");
   outer.save(path);
   EXPECT_THAT(import_error(path),
-              EndsWith("an if depends on the sizes of the inputs; tell them (--shape "
+              EndsWith("an if depends on the sizes of the inputs; give the input shapes (--shape "
                        "NAME=1x3x224x224), trace the model instead, or keep that module as one "
-                       "opaque step when you inspect or run it (--skip 'inner')"));
+                       "opaque node when you inspect or run it (--skip 'inner')"));
 }
 
 TEST_F(ExampleSizes, ThatNoTensorHasDecideNothing) {

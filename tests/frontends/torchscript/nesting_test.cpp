@@ -87,7 +87,7 @@ TEST(TorchScriptNesting, IfsInFunctionsThatCallEachOther) {
 TEST(TorchScriptNesting, FunctionsThatAreCompiledInsideOfOthers) {
   const test::TempDir folder;
   EXPECT_THAT(import_error(chain(folder.path(), 1500, 3, false)),
-              EndsWith("functions call each other 400 deep"));
+              EndsWith("function calls are nested 400 deep"));
   EXPECT_THAT(import_error(chain(folder.path(), 300, 20, false)),
               EndsWith("ifs and loops are nested 2000 deep"));
 }
@@ -127,7 +127,7 @@ TEST(LargeStack, ThrowsAndHasModesAsTheCaller) {
 TEST(LargeStack, ThatNoSystemHasIsAnError) {
   EXPECT_THAT([] { torchscript::run_on_large_stack(size_t{1} << 60, [] {}); },
               ::testing::ThrowsMessage<std::exception>(
-                  HasSubstr("the system has no stack of 1099511627776 MB")));
+                  HasSubstr("the system cannot provide a stack of 1099511627776 MB")));
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ TEST(NewerOperators, ThatNobodyKnowsAreNamedWhenTheyDoNotFit) {
   const std::string path = model_of(folder, "torch.of_the_year_2041(x, how=3)");
   EXPECT_THAT(import_error(path),
               ::testing::MatchesRegex(
-                  ".*: calls aten::of_the_year_2041, an operator that is not known here, and "
+                  ".*: calls aten::of_the_year_2041, an unknown operator, and "
                   "cannot be read without it \\([^\n]*\\); export the model to ONNX instead"));
 }
 
