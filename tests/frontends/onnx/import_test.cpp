@@ -112,7 +112,7 @@ TEST(OnnxImport, AMatMulWithASecondNameKeepsItsAdd) {
   }
 }
 
-/// A layer that was made and not used leaves its name and its weights to others.
+/// The name and weights of a layer that is not used are free for other layers.
 TEST(OnnxImport, LayersThatAreNotUsedLeaveNothing) {
   onnx::ModelProto model = test::model_from_text(
       "(float[N, 3] x) => (float[N, 3] y, float[N, 3] z) {"
@@ -126,7 +126,7 @@ TEST(OnnxImport, LayersThatAreNotUsedLeaveNothing) {
   EXPECT_EQ(module->named_parameters().size(), 1U);
 }
 
-/// Names of equal nodes are numbered without gaps, though a MatMul's layer makes room for another.
+/// Names of equal nodes are numbered without gaps, even if a MatMul's layer is replaced.
 TEST(OnnxImport, EqualNamesAreNumbered) {
   std::string nodes, last = "x";
   for (int i = 0; i < 4; ++i) {
@@ -191,7 +191,7 @@ TEST(OnnxImport, QuotientsOfDifferencesRoundTowardsZero) {
   EXPECT_EQ((*module)(at::zeros({3})).tensor().item<int64_t>(), -2);
 }
 
-/// One constant of 1 MB, joined to itself: what the file has room for is computed, more is not.
+/// One constant of 1 MB, concatenated with itself: folded only up to the memory budget of the file.
 TEST(OnnxImport, JoinedConstantsAreLeftToTheRunWhenTheyAreMany) {
   const auto joined = [](size_t count, const at::Tensor& value) {
     return calls(
@@ -280,7 +280,7 @@ TEST(OnnxImport, NodesMayStandInAnyOrder) {
   EXPECT_TRUE(at::equal((*module)(at::tensor({-1.0, 2.0})).tensor(), at::tensor({0.0, 2.0})));
 }
 
-/// What a model is told about while it is read, "level: text".
+/// The log messages while a model is read, "level: text".
 std::vector<std::string> messages_of(onnx::ModelProto model) {
   std::vector<std::string> messages;
   set_log_level(LogLevel::Info);
@@ -315,7 +315,7 @@ TEST(OnnxImport, InputsWithDefaultsBecomeConstantsWithANote) {
   EXPECT_THAT(
       messages_of(model),
       testing::ElementsAre("warning: m.onnx: inputs with default values became constants: 2"));
-  model.set_ir_version(3);  // where weights had to be inputs
+  model.set_ir_version(3);  // before version 4, weights had to be inputs
   EXPECT_THAT(messages_of(model), testing::IsEmpty());
 }
 

@@ -16,8 +16,8 @@ using Names = std::vector<std::string>;
 
 Tensor ints(const Ints& values) { return at::tensor(values, at::kLong); }
 
-/// The result of one operator with an input x of this shape; `extra` is a constant input or, when
-/// `computed`, one that is given when the model runs.
+/// The result of one operator with an input x of this shape; `extra` is a constant or, when
+/// `computed`, an input of the model.
 Tensor run_one(ModelBuilder model, const std::string& type, const Tensor& x, const Tensor& extra,
                bool computed) {
   model.input("x", x.sizes().vec());
@@ -64,7 +64,7 @@ TEST(OnnxShape, AxesWereAttributesBeforeOperatorSet13) {
   EXPECT_EQ(run(*module, {at::ones({1, 3, 1})})[0].sizes(), at::IntArrayRef({1, 3, 1}));
 }
 
-/// x.reshape(x.size(0), -1) as torch writes it to a file.
+/// x.reshape(x.size(0), -1) as torch exports it.
 TEST(OnnxShape, SizesOfTheInputStayInts) {
   const auto module = ModelBuilder(13)
                           .input("x", {-1, 3, 4})
@@ -82,7 +82,7 @@ TEST(OnnxShape, SizesOfTheInputStayInts) {
   EXPECT_EQ(run(*module, {at::ones({5, 3, 4})})[0].sizes(), at::IntArrayRef({5, 12}));
 }
 
-/// How many axes a reshaped tensor has is known although its sizes are not.
+/// The rank of a reshaped tensor is known even if its sizes are not.
 TEST(OnnxShape, ReshapedTensorsHaveARank) {
   const auto module = ModelBuilder(13)
                           .input("x", {-1, 6})
@@ -146,7 +146,7 @@ TEST(OnnxShape, ExpandOfAnUnknownSize) {
   }
 }
 
-/// x.expand(n, -1, 4) as torch writes it: a size of -1 is replaced by 1 with Equal and Where.
+/// x.expand(n, -1, 4) as torch exports it: a size of -1 is replaced by 1 with Equal and Where.
 TEST(OnnxShape, ExpandAsTorchWritesIt) {
   const auto module = ModelBuilder(13)
                           .input("x", {1, 3, 1})
@@ -168,7 +168,7 @@ TEST(OnnxShape, ExpandAsTorchWritesIt) {
   EXPECT_EQ(y.sizes(), at::IntArrayRef({5, 3, 4}));
 }
 
-/// A few bytes must not make the importer take gigabytes.
+/// A few bytes must not make the importer allocate gigabytes.
 TEST(OnnxShape, LargeConstantsAreMadeWhenTheModelRuns) {
   const auto made = [](const char* type, const Ints& sizes) {
     const auto module = ModelBuilder(13)
@@ -198,7 +198,7 @@ TEST(OnnxShape, UniqueInTheOrderOfAppearance) {
   EXPECT_TRUE(results[1].equal(ints({2, 1, 1})));
 }
 
-/// A size as a number takes one axis in shape arithmetic; with more it is a tensor like any other.
+/// Shape arithmetic supports adding one axis to a size; with more axes it becomes a tensor.
 TEST(OnnxShape, ASizeGainsAxes) {
   const struct {
     Ints axes, expected;

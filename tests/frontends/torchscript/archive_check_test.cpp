@@ -36,7 +36,7 @@ TEST(ArchiveCheck, RealFilesAreSound) {
   }
 }
 
-/// Lists of which each has the next twice; the outer ones are filled first.
+/// Lists in which each contains the next one twice; the outer ones are filled first.
 std::string doubling(char count) {
   std::string lists, fillings;
   for (char i = 0; i <= count; ++i) lists += "]q"s + i;

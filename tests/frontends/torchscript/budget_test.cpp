@@ -1,4 +1,4 @@
-// Small files that ask for endless work: one line, soon.
+// Small files that need endless work: the import fails soon, with one line.
 
 #include "core/temp_dir.h"
 #include "frontends/torchscript/reference.h"
@@ -31,7 +31,7 @@ std::string doubling_calls() {
   return code + "def forward(self, x):\n  return self.f40(x)\n";
 }
 
-/// Each list has the one before twice.
+/// Each list contains the previous one twice.
 std::string doubling_nesting() {
   std::string code = "def forward(self, x):\n  l0 = [1, 2]\n";
   for (int i = 1; i <= 40; ++i) {
@@ -52,7 +52,7 @@ TEST_P(TorchScriptBudget, EndsInOneLine) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   EXPECT_THAT(error, HasSubstr(GetParam().message));
   EXPECT_THAT(error, ::testing::Not(HasSubstr("\n")));
-  EXPECT_LT(seconds, 60);  // some three in truth; sanitizers and busy machines take longer
+  EXPECT_LT(seconds, 60);  // about three normally; sanitizers and busy machines take longer
 }
 
 const EndlessCase kCases[] = {

@@ -1,4 +1,4 @@
-// Lists and dicts that code changes: the model computes with what they are afterwards.
+// Lists and dicts that are modified by the code: later reads see the modified contents.
 
 #include "core/temp_dir.h"
 #include "frontends/torchscript/reference.h"

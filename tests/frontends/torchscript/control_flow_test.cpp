@@ -11,10 +11,10 @@ namespace {
 
 TEST(TorchScriptControlFlow, IsResolved) {
   const TorchScriptModel imported = import_torchscript(fixture("branches.scripted"));
-  // the loop is written out, the check of the shape is gone
+  // the loop is unrolled, the check of the shape is removed
   EXPECT_EQ(count_nodes(*imported.module, fx::Opcode::CallModule, "line"), 2u);
   EXPECT_EQ(count_nodes(*imported.module, fx::Opcode::CallMethod, "dim"), 0u);
-  // and so are the inputs that decide something, fixed at their defaults
+  // inputs that decide a branch are removed as well: they are fixed at their defaults
   EXPECT_EQ(imported.module->forward_schema().to_string(), "x");
 }
 

@@ -1,4 +1,4 @@
-// Operators of libraries that are not loaded here.
+// Operators of libraries that are not loaded.
 
 #include "core/temp_dir.h"
 #include "frontends/torchscript/reference.h"
