@@ -98,8 +98,8 @@ TEST(TorchScriptNesting, ModulesThatAreSharedAgainAndAgain) {
   EXPECT_EQ(import_error(doubling_modules(folder.path(), 12)), "no error");
   const std::string path = doubling_modules(folder.path(), 30);
   EXPECT_EQ(import_error(path), path +
-                                    ": record 'data.pkl' is damaged: its values share others so "
-                                    "often that they are too many");
+                                    ": record 'data.pkl' is damaged: its shared values expand to "
+                                    "too many values");
 }
 
 TEST(LargeStack, HoldsWhatDoesNotFitOtherwise) {
