@@ -3,6 +3,8 @@
 
 usage: output_files_check.py SPARSEBIT
 """
+import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -27,7 +29,13 @@ def quantize(folder, *more, check=True):
 
 def contents(folder):
     return {name: open(f"{folder}/{name}", "rb").read() for name in names(folder)
-            if os.path.isfile(f"{folder}/{name}")}
+            if not name.startswith(".sparsebit-")}
+
+
+def is_certified(files):
+    """Whether the certificate is about the file beside it."""
+    certificate = json.loads(files["net.certificate.json"])
+    return certificate["sha256"]["file"] == hashlib.sha256(files["net.onnx"]).hexdigest()
 
 
 def make_old(path):
@@ -76,9 +84,10 @@ with tempfile.TemporaryDirectory() as folder:
             time.sleep(share * whole)
             process.send_signal(kill)
             process.wait()
-            found = {name: content for name, content in contents(folder).items()
-                     if not name.startswith(".sparsebit-")}
-            assert found in (old, new), (kill, share, sorted(found))
+            found = contents(folder)
+            assert set(found) == set(old), (kill, share, sorted(found))
+            assert is_certified(found), (kill, share)
+            assert found["net.onnx"] in (old["net.onnx"], new["net.onnx"]), (kill, share)
             if kill == signal.SIGINT:
                 assert names(folder) == sorted(old), names(folder)
     make_old(folder)
