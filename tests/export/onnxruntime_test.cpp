@@ -172,7 +172,7 @@ TEST(OnnxRuntimeProcess, SilenceIsAnErrorAfterAWhile) {
   const std::string late = "did not answer within 0.3 s when asked to ";
   const std::string how = "SPARSEBIT_RUNTIME_SECONDS=N in the environment gives it N seconds";
   EXPECT_THAT(error_with("exec sleep 60"),
-              AllOf(HasSubstr("ONNX Runtime is not there"), HasSubstr(late + "start")));
+              AllOf(HasSubstr("ONNX Runtime was not found"), HasSubstr(late + "start")));
   EXPECT_THAT(error_with(kStart + "exec sleep 60"),
               AllOf(HasSubstr("python' " + late + "load m.onnx"), HasSubstr(how)));
   EXPECT_THAT(error_with(kStart + kLoad + "exec sleep 60"), HasSubstr(late + "run m.onnx"));
@@ -184,8 +184,8 @@ TEST(OnnxRuntimeProcess, SilenceIsAnErrorAfterAWhile) {
 
 TEST(OnnxRuntimeProcess, UnexpectedAnswersAreErrors) {
   const std::string unexpected = "ONNX Runtime's process answered something unexpected: ";
-  EXPECT_THAT(error_with("echo hello"),
-              HasSubstr("ONNX Runtime is not there (" + unexpected + "'hello', which is not JSON"));
+  EXPECT_THAT(error_with("echo hello"), HasSubstr("ONNX Runtime was not found (" + unexpected +
+                                                  "'hello', which is not JSON"));
   EXPECT_EQ(error_with(kStart + "echo oops"), unexpected + "'oops', which is not JSON");
   EXPECT_EQ(error_with(kStart + answers("{}")), unexpected + "an answer without 'ok'");
   EXPECT_EQ(error_with(kStart + answers(R"({"ok": true, "session": "a"})")),

@@ -20,7 +20,7 @@ namespace sparsebit::exports {
 struct OrtOptions {
   std::string optimize = "all";  ///< graph optimizations: "disable", "basic" or "all"
   int threads = 1;
-  std::filesystem::path optimized = {};  ///< where the model that really runs is written, if told
+  std::filesystem::path optimized = {};  ///< where to write the optimized model; optional
 };
 
 /// A model that ONNX Runtime has loaded.
@@ -30,21 +30,22 @@ struct OrtSession {
   std::string file = {};                     ///< for messages
 };
 
-/// ONNX Runtime in a process of its own: it judges files, and nothing of ours links it.
+/// ONNX Runtime in a child process, so that nothing links against it and it checks exported files
+/// independently.
 ///
 /// It is the package `onnxruntime-node` in a folder (install_onnxruntime.sh), or Python's package
 /// `onnxruntime`. SPARSEBIT_ONNXRUNTIME names the folder or the Python interpreter; without it,
 /// these are tried in turn: the folder `onnxruntime` beside that of the program,
 /// PREFIX/share/sparsebit/onnxruntime, ~/.cache/sparsebit/onnxruntime, and `python3`.
 ///
-/// It has 60 seconds to start and 600 for each answer, or the number in SPARSEBIT_RUNTIME_SECONDS;
+/// It has 60 seconds to start and 600 for each reply, or the number in SPARSEBIT_RUNTIME_SECONDS;
 /// then it is killed and TooLarge is thrown, as when its results are larger than the memory limit.
-/// An end or an answer that makes no sense throws Io. After these errors every call throws them
+/// An unexpected end or reply throws Io. After these errors every call throws them
 /// again. The thread that creates this object must outlive it: the process is killed when that
 /// thread ends.
 class OnnxRuntime {
  public:
-  /// Throws Unsupported, saying how to install it, when it is not there; InvalidArgument when
+  /// Throws Unsupported, saying how to install it, when it is not found; InvalidArgument when
   /// SPARSEBIT_RUNTIME_SECONDS is not a positive number.
   OnnxRuntime();
   ~OnnxRuntime();
@@ -53,16 +54,16 @@ class OnnxRuntime {
 
   using Tensors = std::map<std::string, at::Tensor>;  ///< by input name
 
-  /// The inputs of a session by name, given in the order of the file. Throws InvalidModel unless
-  /// there are as many.
+  /// Names inputs that are given in the order of the file. Throws InvalidModel when their number is
+  /// not that of the session's inputs.
   static Tensors by_name(const OrtSession& session, const std::vector<at::Tensor>& inputs);
 
-  /// Throws InvalidModel with ONNX Runtime's own words when it refuses the file.
+  /// Throws InvalidModel with ONNX Runtime's message when it rejects the file.
   OrtSession load(const std::filesystem::path& model, const OrtOptions& options = {});
   void unload(const OrtSession& session);
-  /// Results in the order of the file. Throws InvalidArgument when it does not take the inputs.
+  /// Outputs in the order of the file. Throws InvalidArgument when ONNX Runtime rejects the inputs.
   std::vector<at::Tensor> run(const OrtSession& session, const Tensors& inputs);
-  /// Times of each run, in `rounds` in which the sessions take turns.
+  /// Times of each run. Every round runs each session once, so that load changes affect all alike.
   std::vector<RunTimes> time(const std::vector<OrtSession>& sessions,
                              const std::vector<Tensors>& inputs, int rounds);
 

@@ -26,12 +26,13 @@ using nlohmann::json;
 
 json describe(const std::string& name, const at::Tensor& tensor) {
   const std::optional<std::string> type = ort_type(tensor.scalar_type());
-  SPARSEBIT_CHECK(type, Unsupported, "ONNX Runtime takes no tensor of type ", tensor.scalar_type());
+  SPARSEBIT_CHECK(type, Unsupported, "ONNX Runtime does not support tensors of type ",
+                  tensor.scalar_type());
   return {
       {"name", name}, {"type", *type}, {"shape", tensor.sizes().vec()}, {"bytes", tensor.nbytes()}};
 }
 
-/// One line. Throws InvalidArgument for names and paths that JSON cannot hold.
+/// The request as one line. Throws InvalidArgument for names and paths that are not UTF-8.
 std::string line_of(const json& question, const std::string& asked) {
   try {
     return question.dump() + "\n";
@@ -41,8 +42,8 @@ std::string line_of(const json& question, const std::string& asked) {
   }
 }
 
-/// What `read` reads from an answer. If that is unexpected, nothing that follows can be understood
-/// either.
+/// Returns what `read` reads from a reply. Kills the process when that fails: where the next reply
+/// begins is unknown then.
 template <class Read>
 auto understood(ChildProcess& process, const Read& read) {
   try {
@@ -54,8 +55,8 @@ auto understood(ChildProcess& process, const Read& read) {
   }
 }
 
-/// A question with tensors, and the answer. Throws `kind` with ONNX Runtime's own words.
-/// @param asked  the question in words.
+/// Sends a request with tensors and returns the reply. Throws `kind` with ONNX Runtime's message.
+/// @param asked  the request in words, for messages: "load model.onnx".
 OrtAnswer ask(ChildProcess& process, const std::string& asked, const json& question, ErrorKind kind,
               std::span<const OnnxRuntime::Tensors> inputs = {}) {
   json with_tensors = question;
@@ -88,7 +89,7 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
-/// How long an answer may take. Throws InvalidArgument when SPARSEBIT_RUNTIME_SECONDS is no time.
+/// The time limit of SPARSEBIT_RUNTIME_SECONDS. Throws InvalidArgument unless it is positive.
 ChildProcess::Limits limits() {
   constexpr const char* kName = "SPARSEBIT_RUNTIME_SECONDS";
   ChildProcess::Limits limits{
@@ -104,7 +105,7 @@ ChildProcess::Limits limits() {
   return limits;
 }
 
-/// Its library leaves an empty log in the folder for temporary files each time; here there is none.
+/// ONNX Runtime leaves an empty log file in TMPDIR at each start; an invalid folder prevents that.
 std::map<std::string, std::string> without_logs(std::map<std::string, std::string> environment) {
   environment["TMPDIR"] = "/dev/null";
   return environment;
@@ -134,13 +135,13 @@ std::filesystem::path prefix() {
   return above.filename() == "libexec" ? above.parent_path() : above;
 }
 
-/// Where install_onnxruntime.sh puts it unless told.
+/// The default folder of install_onnxruntime.sh.
 std::filesystem::path cache_folder() {
   const std::filesystem::path told = variable("XDG_CACHE_HOME"), home = variable("HOME");
   return (told.empty() ? home / ".cache" : told) / "sparsebit" / "onnxruntime";
 }
 
-/// Where the user says it is, or where it usually is.
+/// Starts it from SPARSEBIT_ONNXRUNTIME or from the first default location that exists.
 std::unique_ptr<ChildProcess> start(const ChildProcess::Limits& limits) {
   if (const std::string told = variable("SPARSEBIT_ONNXRUNTIME"); !told.empty())
     return std::filesystem::is_directory(told) ? start_node(told, limits)
@@ -152,7 +153,7 @@ std::unique_ptr<ChildProcess> start(const ChildProcess::Limits& limits) {
   return start_python("python3", limits);
 }
 
-/// Throws TooLarge before a size that a program has told is allocated.
+/// Throws TooLarge when the tensors that a reply announces exceed the memory limit.
 void check_results_fit(const std::vector<OrtTensor>& tensors, const std::string& file) {
   int64_t bytes = 0;
   for (const OrtTensor& tensor : tensors) {
@@ -162,7 +163,7 @@ void check_results_fit(const std::vector<OrtTensor>& tensors, const std::string&
   check_memory(bytes, "the answer of ONNX Runtime with " + file);
 }
 
-/// A command that installs it.
+/// The command that installs ONNX Runtime.
 std::string how_to_install() {
   const auto script = prefix() / "share/sparsebit/install_onnxruntime.sh";
   return std::filesystem::exists(script) ? script.string() : "scripts/install_onnxruntime.sh";
@@ -177,10 +178,10 @@ OnnxRuntime::OnnxRuntime() {
     constexpr double kSeconds = 60;
     process_->begin("start", kSeconds);
     version_ = OrtAnswer(process_->receive_line()).text("version");
-  } catch (const std::exception& e) {  // no such program, or one that says something else
+  } catch (const std::exception& e) {  // no such program, or an unexpected reply
     throw Error(ErrorKind::Unsupported,
-                c10::str("ONNX Runtime is not there (", e.what(), "): `", how_to_install(),
-                         "` installs it for node, or `pip install onnxruntime` and set ",
+                c10::str("ONNX Runtime was not found (", e.what(), "): `", how_to_install(),
+                         "` installs it for Node.js, or `pip install onnxruntime` and set ",
                          "SPARSEBIT_ONNXRUNTIME to that Python"));
   }
 }
@@ -189,8 +190,8 @@ OnnxRuntime::~OnnxRuntime() = default;
 
 OnnxRuntime::Tensors OnnxRuntime::by_name(const OrtSession& session,
                                           const std::vector<at::Tensor>& inputs) {
-  SPARSEBIT_CHECK(session.inputs.size() == inputs.size(), InvalidModel, "the file has ",
-                  session.inputs.size(), " inputs, and ", inputs.size(), " are given");
+  SPARSEBIT_CHECK(session.inputs.size() == inputs.size(), InvalidModel, "expected ",
+                  session.inputs.size(), " inputs, found ", inputs.size());
   Tensors named;
   for (size_t i = 0; i < inputs.size(); ++i) named[session.inputs[i]] = inputs[i];
   return named;
@@ -227,15 +228,15 @@ std::vector<at::Tensor> OnnxRuntime::run(const OrtSession& session, const Tensor
     std::vector<at::Tensor> places;
     for (const OrtTensor& tensor : tensors) {
       if (!tensor.dtype) unknown = tensor.type;
-      // What libtorch has no type for is read all the same, since the next answer comes behind it.
+      // Tensors of unknown types must be read, too, since the next reply follows them.
       places.push_back(tensor.dtype ? at::empty(tensor.shape, *tensor.dtype)
                                     : at::empty({tensor.bytes}, at::kByte));
     }
     return places;
   });
   for (at::Tensor& result : results) process_->receive(result.data_ptr(), result.nbytes());
-  SPARSEBIT_CHECK(unknown.empty(), Unsupported, "ONNX Runtime gave a tensor of type ",
-                  printable(unknown));
+  SPARSEBIT_CHECK(unknown.empty(), Unsupported,
+                  "ONNX Runtime returned a tensor of unsupported type ", printable(unknown));
   return results;
 }
 
