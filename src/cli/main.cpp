@@ -1,5 +1,6 @@
 #include "sparsebit/cli/cli.h"
 #include "sparsebit/core/interrupt.h"
+#include "sparsebit/core/mapped_file.h"
 
 #include <malloc.h>
 
@@ -55,6 +56,7 @@ int main(int argc, char** argv) {
   keep_memory_for_next_tensor();
   sparsebit::clean_up_on_interrupt();
   for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGILL}) std::signal(signal, on_crash);
+  sparsebit::report_shrunk_files();
   // Exceeding the file size limit is then a failed write, which is reported.
   std::signal(SIGXFSZ, SIG_IGN);
   return sparsebit::cli::run(argc, argv, std::cout, std::cerr);
