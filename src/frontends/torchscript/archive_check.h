@@ -30,6 +30,11 @@ std::string pickle_problem(std::string_view record);
 /// A record of source code: a statement nested more deeply than anyone writes.
 std::string source_problem(std::string_view code);
 
+/// A record of source code: a class or function that is not of the form torch writes. The nesting
+/// has to be sound, and the stack large. Throws what libtorch's parser throws for what is no code
+/// at all.
+std::string definitions_problem(std::string_view code);
+
 /// How deeply compiling a record of source code nests at most: functions are compiled when the code
 /// of others calls them, so what is in each of them adds up.
 int64_t source_depth(std::string_view code);
