@@ -1,6 +1,7 @@
 // Sound archives whose code is edited word by word and line by line: what no damaged byte gets to,
 // because the checksums are right and the code nearly is.
 
+#include "fuzz/choices.h"
 #include "fuzz/input_file.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/log.h"
@@ -18,6 +19,7 @@
 namespace {
 
 using namespace std::string_literals;
+using sparsebit::fuzz::Choices;
 
 /// Records of an archive by name.
 using Records = std::map<std::string, std::string>;
@@ -267,19 +269,6 @@ constexpr std::array kWords = {"class",
                                "\\",
                                "\t"};
 
-/// Bytes of the fuzzer, one decision after the other; zero when there are no more.
-class Choices {
- public:
-  Choices(const uint8_t* data, size_t size) : at_(data), end_(data + size) {}
-  bool more() const { return at_ != end_; }
-  size_t below(size_t count) { return count == 0 ? 0 : (byte() * size_t{256} + byte()) % count; }
-
- private:
-  size_t byte() { return more() ? *at_++ : 0; }
-  const uint8_t* at_;
-  const uint8_t* end_;
-};
-
 /// A line's end goes with the blanks of the next line.
 std::vector<std::string> words_of(std::string_view code) {
   const auto is_name = [](char c) {
@@ -313,16 +302,16 @@ std::pair<ptrdiff_t, ptrdiff_t> line_around(const Words& words, size_t at) {
 
 void edit_words(Words& words, size_t edit, size_t at, Choices& choices) {
   const auto place = words.begin() + static_cast<ptrdiff_t>(at);
-  const auto other = [&] { return words[choices.below(words.size())]; };
+  const auto other = [&] { return choices.one_of(words); };
   switch (edit) {
     case 0:
-      *place = kWords[choices.below(kWords.size())];
+      *place = choices.one_of(kWords);
       return;
     case 1:
       words.erase(place);
       return;
     case 2:
-      words.insert(place, kWords[choices.below(kWords.size())]);
+      words.insert(place, choices.one_of(kWords));
       return;
     case 3:
       *place = other();

@@ -35,6 +35,8 @@ void check_size(const MappedFile& file, const std::string& name) {
                     pixels <= bytes * kMostPixelsPerByte;
   SPARSEBIT_CHECK(fits, InvalidArgument, name, ": ", bytes, " bytes cannot hold the ", size->width,
                   "x", size->height, " pixels that its header tells of");
+  SPARSEBIT_CHECK(pixels <= kMostPixels, InvalidArgument, name, ": the image has ", size->width,
+                  "x", size->height, " pixels; at most ", kMostPixels, " (2^28) are read");
 }
 
 /// The decoder makes up the rest of a JPEG that ends early. Marks cannot be inside of a scan, so

@@ -62,8 +62,10 @@ std::vector<ListedImage> read_image_list(const fs::path& list) {
                     "found '",
                     line, "'");
     image.file = list.parent_path() / image.file;  // an absolute path stays
-    SPARSEBIT_CHECK(fs::is_regular_file(image.file), InvalidArgument, list.string(), ":", number,
-                    ": there is no image '", name, "'; paths start at the folder of the list");
+    std::error_code failed;                        // of a name that is too long, for instance
+    SPARSEBIT_CHECK(fs::is_regular_file(image.file, failed), InvalidArgument, list.string(), ":",
+                    number, ": there is no image '", name,
+                    "'; paths start at the folder of the list");
     images.push_back(std::move(image));
   }
   return images;

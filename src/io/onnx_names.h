@@ -11,8 +11,9 @@ namespace sparsebit::io {
 /// 0x10FFFF.
 bool is_utf8(std::string_view text);
 
-/// Throws InvalidModel, saying where, when a name of the model is not UTF-8. Names reach messages,
-/// tables and JSON, all of which are; protobuf takes any bytes.
+/// Throws InvalidModel, saying where, when a name of the model is not UTF-8, or when two inputs or
+/// two initializers of a graph have the same. Names reach messages, tables and JSON, all of which
+/// are UTF-8; protobuf takes any bytes.
 void check_names(const onnx::ModelProto& model, const std::string& file);
 
 }  // namespace sparsebit::io

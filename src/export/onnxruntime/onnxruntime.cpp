@@ -4,6 +4,7 @@
 
 #include "sparsebit/core/child_process.h"
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/json_view.h"
 
 #include <ATen/ATen.h>
 #include <nlohmann/json.hpp>
@@ -48,6 +49,30 @@ std::optional<at::ScalarType> dtype_called(const std::string& name) {
   return std::nullopt;
 }
 
+constexpr const char* kAnswer = "what ONNX Runtime's process answers";
+
+/// A line of the process, which may say something else when libraries of another version write to
+/// its output.
+json receive(ChildProcess& process) {
+  return parse_json<json>(process.receive_line(), kAnswer, ErrorKind::Unsupported);
+}
+
+JsonView<json> as_view(const json& answer) {
+  return JsonView<json>(answer, kAnswer, ErrorKind::Unsupported);
+}
+
+std::vector<std::string> texts_of(const JsonView<json>& list) {
+  std::vector<std::string> texts;
+  for (const JsonView<json>& item : list.items()) texts.push_back(item.text());
+  return texts;
+}
+
+std::vector<int64_t> sizes_of(const JsonView<json>& list) {
+  std::vector<int64_t> sizes;
+  for (const JsonView<json>& item : list.items()) sizes.push_back(item.integer());
+  return sizes;
+}
+
 /// A question with tensors, and the answer. Throws `kind` with ONNX Runtime's own words.
 json ask(ChildProcess& process, const json& question, ErrorKind kind,
          std::span<const OnnxRuntime::Tensors> inputs = {}) {
@@ -61,8 +86,9 @@ json ask(ChildProcess& process, const json& question, ErrorKind kind,
   }
   process.send(asked.dump() + "\n");
   for (const at::Tensor& tensor : data) process.send(tensor.data_ptr(), tensor.nbytes());
-  json answer = json::parse(process.receive_line());
-  if (!answer.at("ok").get<bool>()) throw Error(kind, answer.at("error").get<std::string>());
+  json answer = receive(process);
+  const JsonView<json> view = as_view(answer);
+  if (!view["ok"].flag()) throw Error(kind, view["error"].text());
   return answer;
 }
 
@@ -127,7 +153,7 @@ std::string how_to_install() {
 OnnxRuntime::OnnxRuntime() {
   try {
     process_ = start();
-    version_ = json::parse(process_->receive_line()).at("version").get<std::string>();
+    version_ = as_view(receive(*process_))["version"].text();
   } catch (const std::exception& e) {  // no such program, or one that says something else
     throw Error(ErrorKind::Unsupported,
                 c10::str("ONNX Runtime is not there (", e.what(), "): `", how_to_install(),
@@ -155,8 +181,8 @@ OrtSession OnnxRuntime::load(const std::filesystem::path& model, const OrtOption
                            {"threads", options.threads},
                            {"optimized", options.optimized.string()}},
                           ErrorKind::InvalidModel);
-  return {answer.at("session").get<int>(), answer.at("inputs").get<std::vector<std::string>>(),
-          answer.at("outputs").get<std::vector<std::string>>()};
+  const JsonView<json> view = as_view(answer);
+  return {view["session"].integer<int>(), texts_of(view["inputs"]), texts_of(view["outputs"])};
 }
 
 void OnnxRuntime::unload(const OrtSession& session) {
@@ -168,12 +194,12 @@ std::vector<at::Tensor> OnnxRuntime::run(const OrtSession& session, const Tensor
                           ErrorKind::InvalidArgument, {&inputs, 1});
   std::vector<at::Tensor> results;
   std::string unknown;
-  for (const json& told : answer.at("tensors")) {
-    const std::optional<at::ScalarType> dtype = dtype_called(told.at("type").get<std::string>());
-    if (!dtype) unknown = told.at("type").get<std::string>();
+  for (const JsonView<json>& told : as_view(answer)["tensors"].items()) {
+    const std::optional<at::ScalarType> dtype = dtype_called(told["type"].text());
+    if (!dtype) unknown = told["type"].text();
     // What libtorch has no type for is read all the same, since the next answer comes behind it.
-    results.push_back(dtype ? at::empty(told.at("shape").get<std::vector<int64_t>>(), *dtype)
-                            : at::empty({told.at("bytes").get<int64_t>()}, at::kByte));
+    results.push_back(dtype ? at::empty(sizes_of(told["shape"]), *dtype)
+                            : at::empty({told["bytes"].integer()}, at::kByte));
     process_->receive(results.back().data_ptr(), results.back().nbytes());
   }
   SPARSEBIT_CHECK(unknown.empty(), Unsupported, "ONNX Runtime gave a tensor of type ", unknown);
@@ -186,10 +212,13 @@ std::vector<RunTimes> OnnxRuntime::time(const std::vector<OrtSession>& sessions,
   for (const OrtSession& session : sessions) question["sessions"].push_back(session.number);
   for (const Tensors& tensors : inputs) question["counts"].push_back(tensors.size());
   const json answer = ask(*process_, question, ErrorKind::InvalidArgument, inputs);
+  const auto wall = as_view(answer)["wall"].items(), cpu = as_view(answer)["cpu"].items();
+  SPARSEBIT_CHECK(wall.size() == sessions.size() && cpu.size() == sessions.size(), Unsupported,
+                  kAnswer, ": expected times of ", sessions.size(), " sessions, found ",
+                  wall.size(), " and ", cpu.size());
   std::vector<RunTimes> times;
   for (size_t i = 0; i < sessions.size(); ++i)
-    times.push_back({answer.at("wall").at(i).get<std::vector<double>>(),
-                     answer.at("cpu").at(i).get<std::vector<double>>()});
+    times.push_back({wall[i].numbers(), cpu[i].numbers()});
   return times;
 }
 
