@@ -49,6 +49,13 @@ void check_complete(const MappedFile& file, const std::string& name) {
                   InvalidArgument, name, ": the JPEG file ends early");
 }
 
+/// Bytes by channel.
+at::Tensor red_first(const cv::Mat& pixels) {
+  const at::Tensor blue_first =
+      at::from_blob(pixels.data, {pixels.rows, pixels.cols, 3}, at::kByte);
+  return blue_first.flip(2).permute({2, 0, 1}).contiguous();
+}
+
 }  // namespace
 
 at::Tensor load_image(const std::filesystem::path& path) {
@@ -58,9 +65,13 @@ at::Tensor load_image(const std::filesystem::path& path) {
   cv::Mat pixels = decode(file);
   SPARSEBIT_CHECK(!pixels.empty(), InvalidArgument, path.string(),
                   ": not an image that can be decoded");
-  const at::Tensor blue_first =
-      at::from_blob(pixels.data, {pixels.rows, pixels.cols, 3}, at::kByte);
-  return blue_first.flip(2).permute({2, 0, 1}).contiguous();
+  try {
+    return red_first(pixels);
+  } catch (const std::exception&) {  // libtorch's own, which does not say of what
+    throw Error(ErrorKind::InvalidArgument,
+                c10::str(path.string(), ": there is not enough memory for an image of ",
+                         pixels.cols, "x", pixels.rows, " pixels"));
+  }
 }
 
 }  // namespace sparsebit::io
