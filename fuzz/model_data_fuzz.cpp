@@ -20,8 +20,8 @@ using namespace sparsebit::data;
 using namespace std::string_literals;
 using sparsebit::fuzz::Choices;
 
-constexpr std::array kInputs = {"image", "size",           "input_ids",    "attention_mask",
-                                "x",     "token_type_ids", "position_ids", "a/b"};
+constexpr std::array kInputs = {
+    "image", "size", "x", "input_ids", "attention_mask", "token_type_ids", "position_ids", "a/b"};
 
 // --- files ---------------------------------------------------------------------------------------
 
@@ -33,10 +33,14 @@ std::string little_endian(uint64_t value, int bytes) {
 
 /// A .npy file, with as many bytes as it says, mostly.
 std::string array(Choices& choices) {
-  constexpr std::array kTypes = {"<f4", "<i8", "|u1", "|b1", "<f2", "<f8", "<i4",
-                                 "|i1", ">f4", "<c8", "|O",  "<U3", "<i2", "<u4"};
+  using Type = std::pair<const char*, size_t>;  // and its bytes
+  constexpr std::array kTypes = {Type{"<f4", 4}, Type{"<i8", 8}, Type{"|u1", 1}, Type{"|b1", 1},
+                                 Type{"<f2", 2}, Type{"<f8", 8}, Type{"<i4", 4}, Type{"|i1", 1},
+                                 Type{">f4", 4}, Type{"<c8", 8}, Type{"|O", 8},  Type{"<U3", 12},
+                                 Type{"<i2", 2}, Type{"<u4", 4}};
   constexpr std::array kSizes = {"3", "2", "1", "4", "8", "0", "-1", "32", "99999999999"};
   constexpr std::array kBytes = {size_t{0}, size_t{1}, size_t{2}, size_t{4}, size_t{12}};
+  const auto [type, width] = choices.one_of(kTypes);
   std::string shape;
   size_t elements = 1;
   for (size_t axes = choices.below(6); axes > 0; --axes) {
@@ -45,15 +49,15 @@ std::string array(Choices& choices) {
     elements =
         std::min<size_t>(elements * static_cast<size_t>(std::abs(std::atoi(size.c_str()))), 4096);
   }
-  std::string header = "{'descr': '"s + choices.one_of(kTypes) +
+  std::string header = "{'descr': '"s + type +
                        "', 'fortran_order': " + (choices.below(4) == 3 ? "True" : "False") +
                        ", 'shape': (" + shape + "), }";
   header.resize((header.size() + 10 + 64) / 64 * 64 - 11, ' ');
   header += '\n';
   std::string bytes = "\x93NUMPY\x01\x00"s + little_endian(header.size(), 2) + header;
-  const size_t width = 8 >> choices.below(4);
   const auto fill = static_cast<char>(choices.byte());
-  return bytes + std::string(elements * width + choices.one_of(kBytes) * choices.below(2), fill);
+  return bytes +
+         std::string(elements * width + (choices.below(8) == 7 ? choices.one_of(kBytes) : 0), fill);
 }
 
 uint32_t checksum(const std::string& bytes) {
@@ -248,8 +252,12 @@ std::vector<InputSpec> inputs(Choices& choices) {
   constexpr std::array kTypes = {at::kFloat, at::kLong, at::kByte, at::kHalf, at::kBool};
   constexpr std::array kSizes = {int64_t{-1}, int64_t{1}, int64_t{2}, int64_t{3}, int64_t{8}};
   std::vector<InputSpec> specs;
-  for (size_t left = 1 + choices.below(4); left > 0; --left) {
-    InputSpec spec{.name = choices.one_of(kInputs), .has_default = choices.below(8) == 7};
+  const size_t count = 1 + choices.below(4), first = choices.below(kInputs.size());
+  for (size_t i = 0; i < count; ++i) {
+    const bool is_next = choices.below(8) != 7;  // else one that may be there already
+    InputSpec spec{
+        .name = is_next ? kInputs[(first + i) % kInputs.size()] : choices.one_of(kInputs),
+        .has_default = choices.below(8) == 7};
     if (choices.below(8) != 7) {
       spec.info.emplace();
       spec.info->dtype = choices.one_of(kTypes);
