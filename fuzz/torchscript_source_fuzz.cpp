@@ -28,7 +28,7 @@ using Records = std::map<std::string, std::string>;
 Records made_archive() {
   const std::string code = R"(class Pair(NamedTuple):
   first : Tensor
-  second : int = 3
+  second : int
 class Color(Enum):
   RED = 1
   BLUE = 2
@@ -82,7 +82,10 @@ class M(Module):
     return torch.mul(x, scale)
 def helper(x: Tensor,
     device: Device=torch.device("cpu"),
-    values: Dict[str, int]={}) -> Tensor:
+    values: Dict[str, int]=annotate(Dict[str, int], {}),
+    counter: Optional[__torch__.Counter]=None,
+    color: Optional[__torch__.Color]=None,
+    step: Optional[__torch__.Step]=None) -> Tensor:
   return torch.relu(x)
 )";
   const auto text = [](const std::string& value) {
@@ -387,18 +390,24 @@ std::string as_archive(const Records& records) {
   return bytes;
 }
 
+void import(const Records& records) {
+  const std::string bytes = as_archive(records);
+  const sparsebit::fuzz::InputFile file(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                        bytes.size());
+  sparsebit::frontends::import_torchscript(file.path());
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   sparsebit::set_log_level(sparsebit::LogLevel::Off);
+  // An error ends the program here: edits of what is wrong before would find little.
+  [[maybe_unused]] static const bool sound = (import(made_archive()), true);
   Choices choices(data, size);
   Records records = archives()[choices.below(archives().size())];
   edit_code(records, choices);
-  const std::string bytes = as_archive(records);
-  const sparsebit::fuzz::InputFile file(reinterpret_cast<const uint8_t*>(bytes.data()),
-                                        bytes.size());
   try {
-    sparsebit::frontends::import_torchscript(file.path());
+    import(records);
   } catch (const sparsebit::Error&) {  // what a bad file should end in; all else is a finding
   }
   return 0;
