@@ -6,6 +6,7 @@
 
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/json_view.h"
 #include "sparsebit/core/progress.h"
 #include "sparsebit/core/sha256.h"
 #include "sparsebit/core/temp_file.h"
@@ -74,9 +75,14 @@ std::optional<std::map<std::string, std::string>> facts_of_certificate(const std
   const auto json = nlohmann::json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
   const bool is_one = json.is_object() && json.contains("comparisons") && json.contains("sha256");
   SPARSEBIT_CHECK(is_one, InvalidArgument, path, ": not a certificate; ", kHowToWrite);
-  return std::map<std::string, std::string>{{"name", json.value("file", "")},
-                                            {"file", json["sha256"].value("file", "")},
-                                            {"data", json["sha256"].value("data", "")}};
+  const JsonView<nlohmann::json> view(json, path, ErrorKind::InvalidArgument);
+  const auto text_at = [](const JsonView<nlohmann::json>& object, const char* key) {
+    const auto found = object.find(key);
+    return found ? found->text() : "";
+  };
+  return std::map<std::string, std::string>{{"name", text_at(view, "file")},
+                                            {"file", text_at(view["sha256"], "file")},
+                                            {"data", text_at(view["sha256"], "data")}};
 }
 
 /// The error message for a failed comparison.

@@ -2,6 +2,7 @@
 #include "cli/common_options.h"
 #include "cli/data_options.h"
 #include "cli/model_summary.h"
+#include "cli/error_text.h"
 #include "cli/usage_error.h"
 
 #include "sparsebit/core/error.h"
@@ -50,20 +51,33 @@ void check_ready(const io::Sample& sample, const at::Tensor& ready, const at::Te
                   InvalidArgument, "sample '", sample.name, "' contains NaN or infinity");
 }
 
+/// What is wrong with a sample. Libraries that decode and resize have exceptions of their own, and
+/// no name for it.
+/// @param sample  empty when it could not be read.
+std::string problem_of(const std::exception& error, const io::Sample& sample, int64_t index) {
+  std::string text = error_text(error);
+  text.erase(std::min(text.find('\n'), text.size()));
+  const std::string name = sample.name.empty() ? std::to_string(index) : "'" + sample.name + "'";
+  const bool is_named = sample.name.empty() ? dynamic_cast<const Error*>(&error) != nullptr
+                                            : text.find(sample.name) != std::string::npos;
+  return is_named ? text : "sample " + name + ": " + text;
+}
+
 Findings look_at(const io::Dataset& data, const io::Preprocess& preprocess) {
   Findings found;
   at::Tensor first;
   for (int64_t i = 0; i < std::min(data.size(), kMostRead); ++i) {
+    io::Sample sample;
     try {
-      const io::Sample sample = data.get(i);
+      sample = data.get(i);
       const at::Tensor ready = preprocess.apply(sample.data);
       if (!first.defined()) first = ready;
       check_ready(sample, ready, first);
       ++found.shapes[c10::str(fx::dtype_name(sample.data.scalar_type()), " ", sample.data.sizes())];
       if (sample.label) ++found.classes[*sample.label];
-    } catch (const Error& e) {
+    } catch (const std::exception& e) {
       ++found.unreadable;
-      if (found.problems.size() < kMostProblems) found.problems.emplace_back(e.what());
+      if (found.problems.size() < kMostProblems) found.problems.push_back(problem_of(e, sample, i));
     }
   }
   return found;
@@ -122,7 +136,8 @@ std::string as_json(const io::Dataset& data, const Findings& found) {
   json["notes"] = data.notes();
   json["unreadable"] = found.unreadable;
   json["problems"] = found.problems;
-  return json.dump(2) + "\n";
+  // Names of files may be any bytes.
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 /// The presets, or one of them as YAML to edit.

@@ -27,6 +27,15 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
+/// The JSON library's messages start with its own name for them, somewhere in the line.
+std::string without_json_marks(const std::string& line) {
+  static const std::regex not_utf8("\\[json\\.exception\\.type_error\\.316\\].*");
+  static const std::regex mark("\\[json\\.exception\\.[a-z_]+\\.[0-9]+\\] (\\([^)]*\\) )?");
+  const std::string text =
+      std::regex_replace(line, not_utf8, "a name or text is not UTF-8, as JSON has to be");
+  return std::regex_replace(text, mark, "wrong JSON: ");
+}
+
 }  // namespace
 
 std::string in_our_words(const std::string& text) {
@@ -43,7 +52,7 @@ std::string in_our_words(const std::string& text) {
       line.find("overflow") != std::string::npos &&
       (line.find("numel") != std::string::npos || line.find("Storage size") != std::string::npos);
   if (overflow) return "the tensor has too many elements" + rest;
-  return text;
+  return without_json_marks(line) + rest;
 }
 
 std::string error_text(const std::exception& error) {

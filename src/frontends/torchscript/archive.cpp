@@ -49,6 +49,15 @@ Checksums check_sizes(const std::filesystem::path& path) {
   return checksums;
 }
 
+bool is_code_record(const std::string& name) {
+  return name.starts_with("code/") && name.ends_with(".py");
+}
+
+[[noreturn]] void fail_damaged(const std::filesystem::path& path, const std::string& record,
+                               const std::string& problem) {
+  fail(ErrorKind::InvalidModel, path, "record '" + record + "' is damaged: " + problem);
+}
+
 /// Facts about the code of an archive, before it is compiled.
 struct CodeFacts {
   std::vector<std::string> foreign;  ///< operators of other libraries that it calls
@@ -63,15 +72,13 @@ void check_record(const std::filesystem::path& path, const std::string& name,
                   caffe2::serialize::PyTorchStreamReader& reader, const Checksums& checksums,
                   CodeFacts& facts) {
   const bool is_pickle = name.ends_with(".pkl") || name.ends_with(".debug_pkl");
-  const bool is_code = name.starts_with("code/") && name.ends_with(".py");
+  const bool is_code = is_code_record(name);
   if (!is_pickle && !is_code) return;
   const auto [data, size] = reader.getRecord(name);
   const std::string_view bytes(static_cast<const char*>(data.get()), size);
   std::string problem = checksum_problem(name, bytes, checksums);
   if (problem.empty()) problem = is_code ? source_problem(bytes) : pickle_problem(bytes);
-  if (!problem.empty()) {
-    fail(ErrorKind::InvalidModel, path, "record '" + name + "' is damaged: " + problem);
-  }
+  if (!problem.empty()) fail_damaged(path, name, problem);
   if (!is_code) return;
   for (std::string& name : declare_foreign_operators(bytes)) facts.foreign.push_back(name);
   for (std::string& name : declare_newer_operators(bytes)) facts.unknown.push_back(name);
@@ -110,9 +117,23 @@ size_t stack_for(const std::filesystem::path& path, int64_t depth) {
   return kLargeStack + static_cast<size_t>(depth * kPerLevel);
 }
 
+/// Classes and functions, before libtorch imports them.
+void check_definitions(const std::filesystem::path& path) {
+  caffe2::serialize::PyTorchStreamReader reader(path.string());
+  for (const std::string& name : reader.getAllRecords()) {
+    if (!is_code_record(name)) continue;
+    const auto [data, size] = reader.getRecord(name);
+    const std::string problem = definitions_problem({static_cast<const char*>(data.get()), size});
+    if (!problem.empty()) fail_damaged(path, name, problem);
+  }
+}
+
 torch::jit::Module load_module(const std::filesystem::path& path, int64_t depth) {
   torch::jit::Module module;
-  const auto load = [&] { module = torch::jit::load(path.string(), c10::Device(at::kCPU)); };
+  const auto load = [&] {
+    check_definitions(path);
+    module = torch::jit::load(path.string(), c10::Device(at::kCPU));
+  };
   try {
     run_on_large_stack(stack_for(path, depth), load);
   } catch (const Error& e) {
