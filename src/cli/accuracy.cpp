@@ -1,6 +1,7 @@
 #include "cli/accuracy.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/how_many.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -54,9 +55,9 @@ std::string near_chance_warning(const Accuracy& accuracy) {
   // Two deviations of a guesser, who is right about once in as many samples as there are classes.
   if (accuracy.top1() / 100 > chance + 2 * spread) return "";
   return fmt::format(
-      "the float model is right for {:.1f} % of {} samples, and chance is {:.1f} % for {} classes: "
+      "the float model is right for {:.1f} % of {}, and chance is {:.1f} % for {} classes: "
       "are preprocessing and labels right?",
-      accuracy.top1(), accuracy.samples, 100 * chance, accuracy.classes);
+      accuracy.top1(), how_many(accuracy.samples, "sample"), 100 * chance, accuracy.classes);
 }
 
 Accuracy measure_accuracy(ModelRunner& model, const PreparedData& data,

@@ -1,5 +1,6 @@
 #include "cli/activation_check.h"
 
+#include "sparsebit/core/how_many.h"
 #include "sparsebit/fx/resolve.h"
 
 #include <ATen/ATen.h>
@@ -70,9 +71,10 @@ std::string dead_layers_text(const std::vector<const fx::Node*>& layers,
                                           (layers.size() > 1 && dead.front() == layers[1]));
   if (!at_start && dead.size() * 4 <= layers.size()) return "";
   return fmt::format(
-      "{} of {} layers give one number for all of {} samples, the first is '{}': is the data, or "
+      "{} of {} give one number for all of {}, the first is '{}': is the data, or "
       "its preprocessing, right?",
-      dead.size(), layers.size(), samples, dead.front()->shown_name());
+      dead.size(), how_many(std::ssize(layers), "layer"), how_many(samples, "sample"),
+      dead.front()->shown_name());
 }
 
 std::string output_text(const OutputSeen& seen, size_t index, int64_t samples) {

@@ -9,6 +9,7 @@
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
+#include "sparsebit/core/how_many.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/progress.h"
 #include "sparsebit/data/input_check.h"
@@ -151,8 +152,8 @@ void check_is_float(fx::GraphModule& module, const CalibrationOptions& options) 
   }
   const std::string found =
       !parts.operators.empty() ? fmt::format("it has {}", fmt::join(parts.operators, ", "))
-      : parts.activations > 0  ? fmt::format("{} QuantizeLinear nodes", parts.activations)
-                               : fmt::format("{} integer weights", parts.weights);
+      : parts.activations > 0  ? how_many(parts.activations, "QuantizeLinear node")
+                               : how_many(parts.weights, "integer weight");
   const char* advice = parts.operators.empty()
                            ? "quantize the float model it was made from, or remove its "
                              "quantization first with --requantize"

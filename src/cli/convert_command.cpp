@@ -7,6 +7,7 @@
 #include "cli/pass_options.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/how_many.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/export/onnx.h"
 #include "sparsebit/io/onnx_file.h"
@@ -63,8 +64,8 @@ std::string report(const ConvertOptions& options, const fx::GraphModule& module,
       object["passes"] = nlohmann::ordered_json::parse(changes_as_json(passes.changes));
     return object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   }
-  std::string text = fmt::format("{}: {} nodes, {} parameters, opset {}, {:.2f} MB\n",
-                                 options.output, written.nodes, in_millions(parameters),
+  std::string text = fmt::format("{}: {}, {} parameters, opset {}, {:.2f} MB\n", options.output,
+                                 how_many(written.nodes, "node"), in_millions(parameters),
                                  written.opset, static_cast<double>(written.bytes) / 1e6);
   if (options.passes.any()) text += fmt::format("passes: {}\n", counted(passes.changes));
   if (!carried.empty()) {

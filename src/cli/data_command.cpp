@@ -1,9 +1,12 @@
 #include "cli/commands.h"
 #include "cli/common_options.h"
 #include "cli/data_options.h"
+#include "cli/error_text.h"
 #include "cli/usage_error.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/how_many.h"
+#include "sparsebit/core/printable_text.h"
 #include "sparsebit/fx/ops/value.h"
 
 #include <ATen/ATen.h>
@@ -62,7 +65,7 @@ Findings look_at(const io::Dataset& data, const io::Preprocess& preprocess) {
       if (sample.label) ++found.classes[*sample.label];
     } catch (const Error& e) {
       ++found.unreadable;
-      if (found.problems.size() < kMostProblems) found.problems.emplace_back(e.what());
+      if (found.problems.size() < kMostProblems) found.problems.push_back(error_text(e));
     }
   }
   return found;
@@ -78,7 +81,8 @@ std::string shapes_as_text(const Findings& found) {
   for (size_t i = 0; i < std::min(shapes.size(), kMostShown); ++i)
     text += fmt::format("  {:>7}  {}\n", -shapes[i].first, shapes[i].second);
   if (shapes.size() > kMostShown)
-    text += fmt::format("           and {} other shapes\n", shapes.size() - kMostShown);
+    text += fmt::format("           and {}\n",
+                        how_many(std::ssize(shapes) - int64_t{kMostShown}, "other shape"));
   return text;
 }
 
@@ -94,12 +98,13 @@ std::string classes_as_text(const io::Dataset& data, const Findings& found) {
   const bool more = names.size() > kMostShown;
   names.resize(std::min(names.size(), kMostShown));
   std::string text = fmt::format("classes: {}\n", count_classes(data, found));
+  for (std::string& name : names) name = printable(name, kMostOfCell);
   if (!names.empty()) text += fmt::format("  {}{}\n", fmt::join(names, ", "), more ? ", ..." : "");
   return text;
 }
 
 std::string as_text(const io::Dataset& data, const Findings& found) {
-  std::string text = fmt::format("{}: {} samples\n", data.describe(), data.size());
+  std::string text = fmt::format("{}: {}\n", data.describe(), how_many(data.size(), "sample"));
   if (data.size() > kMostRead) text += fmt::format("looked at the first {}\n", kMostRead);
   text += shapes_as_text(found) + classes_as_text(data, found);
   for (const std::string& note : data.notes()) text += note + "\n";
@@ -142,8 +147,8 @@ void show_data(const DataCommandOptions& options, std::ostream& out) {
   const auto data = io::open_dataset(options.path, options.labels);
   const Findings found = look_at(*data, preprocess_of(options.preprocess));
   out << (options.json ? as_json(*data, found) : as_text(*data, found));
-  SPARSEBIT_CHECK(found.unreadable == 0, InvalidArgument, options.path, ": ", found.unreadable,
-                  " samples cannot be used");
+  SPARSEBIT_CHECK(found.unreadable == 0, InvalidArgument, options.path, ": ",
+                  how_many(found.unreadable, "sample"), " cannot be used");
 }
 
 }  // namespace
@@ -157,10 +162,12 @@ void add_data_command(CLI::App& app, std::ostream& out) {
   cmd->add_option("--labels", options->labels, "TSV file with a file name and a class number");
   cmd->add_option("--preprocess", options->preprocess,
                   "A preset or YAML file to try on the samples")
+      ->check(known_preprocess)
       ->capture_default_str();
   cmd->add_option("--show-preprocess", options->show,
                   "Print what a preset does (" + preset_names() +
-                      "), as YAML to edit; 'list' prints what each is for");
+                      "), as YAML to edit; 'list' prints what each is for")
+      ->check([](const std::string& name) { return name == "list" ? "" : known_preprocess(name); });
   cmd->add_flag("--json", options->json, "Print JSON");
   add_common_options(*cmd, options->common);
   cmd->footer(

@@ -5,6 +5,7 @@
 #include "cli/usage_error.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/how_many.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/random.h"
 #include "sparsebit/data/image_input.h"
@@ -38,7 +39,7 @@ void add_data_options(CLI::App& command, DataOptions& options) {
                   "How images are prepared: " + preset_names() +
                       ", or a YAML file; see 'sparsebit data --help'. Unless told, that of a "
                       "quantized file, or a guess for other models, which is printed")
-      ->check(not_empty);
+      ->check(known_preprocess);
   add_shape_option(command, options.shapes);
   command
       .add_option("--tokenizer", options.tokenizer,
@@ -77,6 +78,20 @@ bool is_preset(const std::string& name) {
 }
 
 }  // namespace
+
+std::string known_preprocess(const std::string& preset_or_file) {
+  const bool is_file = preset_or_file.find('/') != std::string::npos ||
+                       preset_or_file.ends_with(".yaml") || preset_or_file.ends_with(".yml");
+  std::error_code ignored;
+  if (is_file || std::filesystem::exists(preset_or_file, ignored)) return "";
+  if (preset_or_file.empty()) return not_empty(preset_or_file);
+  try {
+    io::preprocess_preset(preset_or_file);
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
 
 io::Preprocess preprocess_of(const std::string& preset_or_file) {
   if (!is_preset(preset_or_file) && std::filesystem::exists(preset_or_file))
@@ -147,7 +162,8 @@ PreparedData::PreparedData(const DataOptions& options, const std::vector<data::I
   for (const std::string& note : data_.notes()) warn(note);
   const int64_t all = data_.size();
   if (options.samples > all)
-    warn(fmt::format("{}: there are {} samples, not {}", options.data, all, options.samples));
+    warn(fmt::format("{}: there {} {}, not {}", options.data, all == 1 ? "is" : "are",
+                     how_many(all, "sample"), options.samples));
   if (!prepared_feed().guessed_from.empty() && !is_random_)
     warn("preprocessing: " + preprocess_text());
   if (options.samples == 0 || options.samples >= all) {

@@ -62,6 +62,15 @@ std::unique_ptr<quant::QuantModel> prepared_model(const CalibrationOptions& aske
   return model;
 }
 
+std::string known_format(const std::string& name) {
+  const auto& formats = deploy::artefact_formats();
+  if (formats.contains(name)) return "";
+  const std::string near = formats.did_you_mean(name);
+  return fmt::format(
+      "unknown format '{}'{}", name,
+      near.empty() ? fmt::format("; there are {}", fmt::join(formats.names(), ", ")) : near);
+}
+
 /// Wrong names and folders are errors before calibration starts.
 void check_options(const DeployOptions& options) {
   const CalibrationOptions& asked = options.calibration;
@@ -125,7 +134,8 @@ void add_deploy_command(CLI::App& app, std::ostream& out) {
       ->check(not_empty);
   cmd->add_option("--format", options->formats,
                   fmt::format("Formats to write instead of the platform's own: {}",
-                              fmt::join(deploy::artefact_formats().names(), ", ")));
+                              fmt::join(deploy::artefact_formats().names(), ", ")))
+      ->check(known_format);
   cmd->footer(
       "MODEL is a model, or a simulation that 'sparsebit quantize' saved.\n"
       "Example:\n"

@@ -7,6 +7,8 @@
 #include "cli/pass_options.h"
 #include "cli/usage_error.h"
 
+#include "sparsebit/core/how_many.h"
+#include "sparsebit/core/printable_text.h"
 #include "sparsebit/fx/printer.h"
 #include "sparsebit/zoo/zoo.h"
 
@@ -65,8 +67,9 @@ Format chosen_format(const InspectOptions& options) {
 }
 
 std::string summary(const fx::GraphModule& module) {
-  std::string text = fmt::format("\n{}: {} nodes, {} parameters\n", module.type(),
-                                 module.graph().size(), in_millions(count_parameters(module)));
+  std::string text = fmt::format("\n{}: {}, {} parameters\n", printable(module.type(), kMostOfCell),
+                                 how_many(static_cast<int64_t>(module.graph().size()), "node"),
+                                 in_millions(count_parameters(module)));
   const std::vector<WeightCount> types = count_weights(module);
   for (const WeightCount& type : types) {
     if (types.size() > 1 || type.dtype != "float32")
@@ -74,7 +77,9 @@ std::string summary(const fx::GraphModule& module) {
           fmt::format("  {:<8} {:>9}  {} bytes\n", type.dtype, in_millions(type.count), type.bytes);
   }
   const std::vector<std::string> unknown = unknown_nodes(module);
-  if (!unknown.empty()) text += fmt::format("not executable here: {}\n", fmt::join(unknown, ", "));
+  if (!unknown.empty())
+    text += fmt::format("not executable here: {}\n",
+                        printable(fmt::format("{}", fmt::join(unknown, ", ")), kMostOfMessage));
   return text;
 }
 

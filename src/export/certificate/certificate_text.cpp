@@ -1,3 +1,5 @@
+#include "sparsebit/core/how_many.h"
+#include "sparsebit/core/printable_text.h"
 #include "sparsebit/export/certificate.h"
 
 #include <fmt/format.h>
@@ -15,7 +17,7 @@ using nlohmann::ordered_json;
 std::string line_of(const Comparison& comparison, size_t width) {
   if (!comparison.missing.empty())
     return fmt::format("  {:<{}}  not compared: {}\n", to_string(comparison.runner), width,
-                       comparison.missing);
+                       printable(comparison.missing, kMostOfMessage));
   double most = 0, largest = 0, relative = 0;
   std::string answers;
   for (const OutputDifference& output : comparison.outputs) {
@@ -173,9 +175,9 @@ std::string to_text(const Certificate& certificate) {
   size_t width = 0;
   for (const Comparison& comparison : certificate.comparisons)
     width = std::max(width, to_string(comparison.runner).size());
-  std::string text =
-      fmt::format("certificate: {} ({} samples; differences from the {}, in steps of the output)\n",
-                  headline(certificate), certificate.samples, certificate.expected);
+  std::string text = fmt::format(
+      "certificate: {} ({}; differences from the {}, in steps of the output)\n",
+      headline(certificate), how_many(certificate.samples, "sample"), certificate.expected);
   text += fmt::format("  {:<{}}  {:>9}  {:>9}  {:>9}  {:>11}\n", "", width, "of 99.9 %", "largest",
                       "relative", "same answer");
   for (const Comparison& comparison : certificate.comparisons) text += line_of(comparison, width);
