@@ -100,8 +100,10 @@ std::optional<std::string> library_text(const std::exception& e) {
     return "there is not enough memory: a size is too large";
   constexpr std::string_view kJson = "[json.exception.";
   const size_t end = text.find("] ");
-  if (text.starts_with(kJson) && end != std::string_view::npos)
-    return "not valid JSON: " + message_line(text.substr(end + 2));
+  if (text.starts_with(kJson) && end != std::string_view::npos) {
+    const bool is_syntax = text.starts_with("[json.exception.parse_error");
+    return (is_syntax ? "not valid JSON: " : "") + message_line(text.substr(end + 2));
+  }
   return std::nullopt;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sparsebit/core/error.h"
+#include "sparsebit/core/error_context.h"
 
 #include <ATen/core/Tensor.h>
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@ auto read_json(const std::string& text, const std::string& format, const Read& r
   try {
     return read(Json::parse(text));
   } catch (const nlohmann::json::exception& e) {
-    throw Error(ErrorKind::InvalidModel, format + ": " + e.what());
+    throw Error(ErrorKind::InvalidModel, format + ": " + reason_of(e));
   }
 }
 

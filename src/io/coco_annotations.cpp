@@ -1,6 +1,6 @@
 #include "io/box_label_kinds.h"
 
-#include "sparsebit/core/error.h"
+#include "sparsebit/core/error_context.h"
 #include "sparsebit/core/mapped_file.h"
 
 #include <nlohmann/json.hpp>
@@ -36,8 +36,7 @@ class CocoAnnotations : public BoxLabels {
       read_images(document.at("images"));
       read_boxes(document.at("annotations"));
     } catch (const json::exception& e) {
-      throw Error(ErrorKind::InvalidArgument,
-                  file.string() + ": " + place_ + ": " + std::string(e.what()));
+      throw Error(ErrorKind::InvalidArgument, file.string() + ": " + place_ + ": " + reason_of(e));
     }
   }
 

@@ -22,7 +22,7 @@ class ForeignNames : public testing::Test {
     return run_command(arguments);
   }
 
-  TempDir folder_;
+  sparsebit::test::TempDir folder_;
   std::string model_ = (folder_.path() / "m.onnx").string();
 };
 

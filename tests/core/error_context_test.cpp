@@ -115,6 +115,10 @@ TEST(MessageOf, OtherLibrariesAreSaidInOurWords) {
                   "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error");
             }),
             "not valid JSON: parse error at line 1, column 2: syntax error");
+  EXPECT_EQ(message_from([] {
+              throw std::runtime_error("[json.exception.out_of_range.403] key 'id' not found");
+            }),
+            "key 'id' not found");
 }
 
 TEST(MessageOf, OurOwnErrorsStayAsTheyAre) {

@@ -3,7 +3,7 @@
 #include "onnxruntime_runners.h"
 
 #include "sparsebit/core/child_process.h"
-#include "sparsebit/core/error.h"
+#include "sparsebit/core/error_context.h"
 
 #include <ATen/ATen.h>
 #include <nlohmann/json.hpp>
@@ -130,7 +130,7 @@ OnnxRuntime::OnnxRuntime() {
     version_ = json::parse(process_->receive_line()).at("version").get<std::string>();
   } catch (const std::exception& e) {  // no such program, or one that says something else
     throw Error(ErrorKind::Unsupported,
-                c10::str("ONNX Runtime is not there (", e.what(), "): `", how_to_install(),
+                c10::str("ONNX Runtime is not there (", reason_of(e), "): `", how_to_install(),
                          "` installs it for node, or `pip install onnxruntime` and set ",
                          "SPARSEBIT_ONNXRUNTIME to that Python"));
   }
