@@ -16,6 +16,11 @@ install(TARGETS sparsebit RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS sparsebit_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}/../libexec/sparsebit)
 install(TARGETS sparsebit_all sparsebit_flags ${modules} EXPORT sparsebit-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+get_property(command_files TARGET sparsebit PROPERTY SPARSEBIT_COMMAND_FILES)
+install(FILES ${command_files}/sparsebit.bash RENAME sparsebit
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${command_files}/_sparsebit DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${command_files}/sparsebit.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 # `sparsebit certify` looks for ONNX Runtime, and names this script where there is none.
 install(PROGRAMS ${PROJECT_SOURCE_DIR}/scripts/install_onnxruntime.sh
         DESTINATION ${CMAKE_INSTALL_DATADIR}/sparsebit)

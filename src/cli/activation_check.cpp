@@ -1,5 +1,6 @@
 #include "cli/activation_check.h"
 
+#include "sparsebit/core/how_many.h"
 #include "sparsebit/fx/resolve.h"
 
 #include <ATen/ATen.h>

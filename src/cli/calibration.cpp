@@ -10,6 +10,7 @@
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
+#include "sparsebit/core/how_many.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/progress.h"
 #include "sparsebit/data/input_check.h"
@@ -155,8 +156,8 @@ void check_is_float(fx::GraphModule& module, const CalibrationOptions& options) 
   }
   const std::string found =
       !parts.operators.empty() ? fmt::format("{}", fmt::join(parts.operators, ", "))
-      : parts.activations > 0  ? counted(parts.activations, "QuantizeLinear node")
-                               : counted(parts.weights, "integer weight");
+      : parts.activations > 0  ? how_many(parts.activations, "QuantizeLinear node")
+                               : how_many(parts.weights, "integer weight");
   const char* advice = parts.operators.empty() ? "quantize the original float model, or remove the "
                                                  "quantization with --requantize"
                                                : "quantize the original float model";

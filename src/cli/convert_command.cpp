@@ -7,6 +7,7 @@
 #include "cli/pass_options.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/how_many.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/export/onnx.h"
 #include "sparsebit/io/onnx_file.h"
@@ -64,7 +65,7 @@ std::string report(const ConvertOptions& options, const fx::GraphModule& module,
     return object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   }
   std::string text = fmt::format("{}: {}, {} parameters, opset {}, {}\n", options.output,
-                                 counted(written.nodes, "node"), in_millions(parameters),
+                                 how_many(written.nodes, "node"), in_millions(parameters),
                                  written.opset, in_megabytes(written.bytes));
   if (options.passes.any()) text += fmt::format("passes: {}\n", counted(passes.changes));
   if (!carried.empty()) {

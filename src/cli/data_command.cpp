@@ -1,11 +1,13 @@
 #include "cli/commands.h"
 #include "cli/common_options.h"
 #include "cli/data_options.h"
-#include "cli/model_summary.h"
 #include "cli/error_text.h"
+#include "cli/model_summary.h"
 #include "cli/usage_error.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/how_many.h"
+#include "sparsebit/core/printable_text.h"
 #include "sparsebit/fx/ops/value.h"
 
 #include <ATen/ATen.h>
@@ -94,7 +96,7 @@ std::string shapes_as_text(const Findings& found) {
     text += fmt::format("  {:>7}  {}\n", -shapes[i].first, shapes[i].second);
   if (shapes.size() > kMostShown)
     text += fmt::format("           and {}\n",
-                        counted(static_cast<int64_t>(shapes.size() - kMostShown), "other shape"));
+                        how_many(static_cast<int64_t>(shapes.size() - kMostShown), "other shape"));
   return text;
 }
 
@@ -110,17 +112,18 @@ std::string classes_as_text(const io::Dataset& data, const Findings& found) {
   const bool more = names.size() > kMostShown;
   names.resize(std::min(names.size(), kMostShown));
   std::string text = fmt::format("classes: {}\n", count_classes(data, found));
+  for (std::string& name : names) name = printable(name, kMostOfCell);
   if (!names.empty()) text += fmt::format("  {}{}\n", fmt::join(names, ", "), more ? ", ..." : "");
   return text;
 }
 
 std::string as_text(const io::Dataset& data, const Findings& found) {
-  std::string text = fmt::format("{}: {}\n", data.describe(), counted(data.size(), "sample"));
+  std::string text = fmt::format("{}: {}\n", data.describe(), how_many(data.size(), "sample"));
   if (data.size() > kMostRead) text += fmt::format("checked the first {} samples\n", kMostRead);
   text += shapes_as_text(found) + classes_as_text(data, found);
   for (const std::string& note : data.notes()) text += note + "\n";
   if (found.unreadable > 0)
-    text += fmt::format("{} cannot be used:\n", counted(found.unreadable, "sample"));
+    text += fmt::format("{} cannot be used:\n", how_many(found.unreadable, "sample"));
   for (const std::string& problem : found.problems) text += "  " + problem + "\n";
   return text;
 }
@@ -161,7 +164,7 @@ void show_data(const DataCommandOptions& options, std::ostream& out) {
   const Findings found = look_at(*data, preprocess_of(options.preprocess));
   out << (options.json ? as_json(*data, found) : as_text(*data, found));
   SPARSEBIT_CHECK(found.unreadable == 0, InvalidArgument, options.path, ": ",
-                  counted(found.unreadable, "sample"), " cannot be used");
+                  how_many(found.unreadable, "sample"), " cannot be used");
 }
 
 }  // namespace
@@ -176,11 +179,13 @@ void add_data_command(CLI::App& app, std::ostream& out) {
   cmd->add_option("--labels", options->labels,
                   "TSV file with a file name and a class number per line");
   cmd->add_option(
-      "--preprocess", options->preprocess,
-      "Preset or YAML file to preprocess the samples with. Default: " + options->preprocess);
+         "--preprocess", options->preprocess,
+         "Preset or YAML file to preprocess the samples with. Default: " + options->preprocess)
+      ->check(known_preprocess);
   cmd->add_option(
-      "--show-preprocess", options->show,
-      "Print a preset as YAML to edit, or 'list' for a description of each: " + preset_names());
+         "--show-preprocess", options->show,
+         "Print a preset as YAML to edit, or 'list' for a description of each: " + preset_names())
+      ->check([](const std::string& name) { return name == "list" ? "" : known_preprocess(name); });
   cmd->add_flag("--json", options->json, "Print JSON");
   add_common_options(*cmd, options->common);
   cmd->footer(

@@ -6,6 +6,7 @@
 #include "cli/usage_error.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/how_many.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/random.h"
 #include "sparsebit/data/image_input.h"
@@ -38,7 +39,7 @@ void add_data_options(CLI::App& command, DataOptions& options) {
                   "Image preprocessing, a YAML file or a preset: " + preset_names() +
                       ". Default: the one stored in a quantized file, otherwise guessed and "
                       "printed")
-      ->check(not_empty);
+      ->check(known_preprocess);
   add_shape_option(command, options.shapes);
   command
       .add_option(
@@ -82,6 +83,20 @@ bool is_preset(const std::string& name) {
 }
 
 }  // namespace
+
+std::string known_preprocess(const std::string& preset_or_file) {
+  const bool is_file = preset_or_file.find('/') != std::string::npos ||
+                       preset_or_file.ends_with(".yaml") || preset_or_file.ends_with(".yml");
+  std::error_code ignored;
+  if (is_file || std::filesystem::exists(preset_or_file, ignored)) return "";
+  if (preset_or_file.empty()) return not_empty(preset_or_file);
+  try {
+    io::preprocess_preset(preset_or_file);
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
 
 io::Preprocess preprocess_of(const std::string& preset_or_file) {
   if (!is_preset(preset_or_file) && std::filesystem::exists(preset_or_file))
@@ -152,7 +167,7 @@ PreparedData::PreparedData(const DataOptions& options, const std::vector<data::I
   for (const std::string& note : data_.notes()) warn(note);
   const int64_t all = data_.size();
   if (options.samples > all)
-    warn(fmt::format("{}: only {} for --samples {}", options.data, counted(all, "sample"),
+    warn(fmt::format("{}: only {} for --samples {}", options.data, how_many(all, "sample"),
                      options.samples));
   if (!prepared_feed().guessed_from.empty() && !is_random_)
     warn("preprocessing: " + preprocess_text());
@@ -170,7 +185,7 @@ int64_t PreparedData::step(int64_t fixed) const {
   if (fixed == 0) return is_ragged() ? 1 : batch_size_;
   const int64_t usable = size() / fixed * fixed;
   SPARSEBIT_CHECK(size() % fixed == 0, InvalidArgument, "the model has a fixed batch size of ",
-                  fixed, ", which does not divide ", counted(size(), "sample"),
+                  fixed, ", which does not divide ", how_many(size(), "sample"),
                   usable > 0 ? "; use --samples " + std::to_string(usable)
                              : "; give at least " + std::to_string(fixed));
   return is_ragged() ? fixed : fixed * std::max<int64_t>(1, batch_size_ / fixed);

@@ -101,6 +101,9 @@ void check_fits(const fx::GraphModule& module, const std::vector<at::Tensor>& ba
 /// The names of all presets for help texts: "imagenet, timm, ..."
 std::string preset_names();
 
+/// A check for options that take a preset or a YAML file: near presets where it is neither.
+std::string known_preprocess(const std::string& preset_or_file);
+
 /// A preset by name, or settings from a YAML file.
 io::Preprocess preprocess_of(const std::string& preset_or_file);
 

@@ -65,6 +65,15 @@ std::unique_ptr<quant::QuantModel> prepared_model(const CalibrationOptions& aske
   return model;
 }
 
+std::string known_format(const std::string& name) {
+  const auto& formats = deploy::artefact_formats();
+  if (formats.contains(name)) return "";
+  const std::string near = formats.did_you_mean(name);
+  return fmt::format(
+      "unknown format '{}'{}", name,
+      near.empty() ? fmt::format("; known: {}", fmt::join(formats.names(), ", ")) : near);
+}
+
 /// Checks names and folders before calibration starts.
 void check_options(const DeployOptions& options) {
   const CalibrationOptions& asked = options.calibration;
@@ -127,7 +136,8 @@ void add_deploy_command(CLI::App& app, std::ostream& out) {
       ->check(not_empty);
   cmd->add_option("--format", options->formats,
                   fmt::format("Formats to write: {}. Default: those of the platform",
-                              fmt::join(deploy::artefact_formats().names(), ", ")));
+                              fmt::join(deploy::artefact_formats().names(), ", ")))
+      ->check(known_format);
   cmd->footer(
       "The model may also be a simulation file of 'sparsebit quantize'.\n"
       "Example:\n"

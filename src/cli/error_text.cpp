@@ -1,75 +1,28 @@
 #include "cli/error_text.h"
 
 #include "sparsebit/core/error_context.h"
-
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <new>
-#include <regex>
+#include "sparsebit/core/printable_text.h"
 
 namespace sparsebit::cli {
 namespace {
 
-bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
+std::string printable_part(const std::string& text) { return printable(text, kMostOfMessage); }
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '\n') {
-      result += "\\n";
-    } else if (is_control(c)) {
-      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
-
-/// The JSON library's messages start with its own name for them, somewhere in the line.
-std::string without_json_marks(const std::string& line) {
-  static const std::regex not_utf8("\\[json\\.exception\\.type_error\\.316\\].*");
-  static const std::regex mark("\\[json\\.exception\\.[a-z_]+\\.[0-9]+\\] (\\([^)]*\\) )?");
-  const std::string text =
-      std::regex_replace(line, not_utf8, "a name or text is not UTF-8, as JSON has to be");
-  return std::regex_replace(text, mark, "wrong JSON: ");
+std::string printable_error(const Error& error) {
+  const ErrorDetails& details = error.details();
+  Error safe(error.kind(), {.what = printable_part(details.what),
+                            .expected = printable_part(details.expected),
+                            .found = printable_part(details.found),
+                            .where = printable_part(details.where)});
+  for (const std::string& frame : error.context()) safe.add_context(printable_part(frame));
+  return safe.what();
 }
 
 }  // namespace
 
-std::string in_our_words(const std::string& text) {
-  const size_t end = text.find('\n');
-  const std::string line = text.substr(0, end);
-  const std::string rest = end == std::string::npos ? "" : text.substr(end);
-  static const std::regex allocation("can't allocate memory: you tried to allocate (\\d+) bytes");
-  std::smatch found;
-  if (std::regex_search(line, found, allocation)) {
-    const double gigabytes = std::stod(found[1]) / 1e9;
-    return fmt::format("not enough memory for a tensor of {:.4g} GB", gigabytes) + rest;
-  }
-  const bool overflow =
-      line.find("overflow") != std::string::npos &&
-      (line.find("numel") != std::string::npos || line.find("Storage size") != std::string::npos);
-  if (overflow) return "the tensor has too many elements" + rest;
-  return without_json_marks(line) + rest;
-}
-
 std::string error_text(const std::exception& error) {
-  if (dynamic_cast<const std::bad_alloc*>(&error)) return "not enough memory";
-  return in_our_words(message_of(error));
-}
-
-std::string on_one_line(std::string text, std::span<const char* const> arguments) {
-  for (const std::string_view argument : arguments) {
-    if (std::none_of(argument.begin(), argument.end(), is_control)) continue;
-    const std::string safe = escaped(argument);
-    for (size_t at = text.find(argument); at != std::string::npos;
-         at = text.find(argument, at + safe.size())) {
-      text.replace(at, argument.size(), safe);
-    }
-  }
-  return text;
+  const auto* ours = dynamic_cast<const Error*>(&error);
+  return ours ? printable_error(*ours) : printable_part(message_of(error));
 }
 
 }  // namespace sparsebit::cli

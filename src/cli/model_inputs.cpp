@@ -4,6 +4,7 @@
 #include "cli/model_summary.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/how_many.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/near_match.h"
 #include "sparsebit/core/random.h"
@@ -159,8 +160,8 @@ GivenFiles match_files(const fx::GraphModule& module, const std::vector<std::str
       add(*name, text.substr(name->size() + 1));
     } else if (equals == std::string::npos || std::filesystem::exists(text)) {
       SPARSEBIT_CHECK(names.size() == 1, InvalidArgument, "--input ", text,
-                      fmt::format(": the model has {} inputs ({}); write NAME=FILE", names.size(),
-                                  fmt::join(names, ", ")));
+                      fmt::format(": the model has {} ({}); write NAME=FILE",
+                                  how_many(std::ssize(names), "input"), fmt::join(names, ", ")));
       add(names.front(), text);
     } else {
       find_input(module, text.substr(0, equals));  // throws with near matches

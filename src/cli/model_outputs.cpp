@@ -4,6 +4,7 @@
 #include "cli/shape_text.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/output_set.h"
+#include "sparsebit/core/printable_text.h"
 #include "sparsebit/fx/naming.h"
 #include "sparsebit/io/npy.h"
 
@@ -121,7 +122,8 @@ std::string outputs_as_table(const std::vector<ModelOutput>& outputs) {
       if (!s) return "-";
       return std::isnan((*s).*member) ? "nan" : fmt::format("{:.6g}", (*s).*member);  // not "-nan"
     };
-    rows.push_back({output.name, fx::dtype_name(output.tensor.scalar_type()),
+    rows.push_back({printable(output.name, kMostOfCell),
+                    fx::dtype_name(output.tensor.scalar_type()),
                     shape_text(output.tensor.sizes().vec()), number(&Statistics::min),
                     number(&Statistics::max), number(&Statistics::mean)});
   }

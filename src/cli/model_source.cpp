@@ -1,6 +1,7 @@
 #include "cli/model_source.h"
 
 #include "cli/file_kind.h"
+#include "cli/usage_error.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/near_match.h"
@@ -27,7 +28,13 @@ LoadedModel load_zoo(const std::string& source, const ModelOptions& options) {
   SPARSEBIT_CHECK(source != kZooList, InvalidArgument, source,
                   " is not a model; 'sparsebit inspect ", source,
                   "' prints the models, such as zoo:resnet18");
-  zoo::Example example = zoo::make(std::string_view(source).substr(kZoo.size()), options.seed);
+  const std::string name = source.substr(kZoo.size());
+  if (!zoo::architectures().contains(name)) {
+    const std::string near = zoo::architectures().did_you_mean(name);
+    throw UsageError("unknown zoo model '" + name + "'" +
+                     (near.empty() ? "; 'sparsebit inspect zoo:list' lists them" : near));
+  }
+  zoo::Example example = zoo::make(name, options.seed);
   fx::QTracer tracer(options.skip);
   LoadedModel model{tracer.trace(*example.model), std::move(example.inputs), source};
   model.module->eval();

@@ -1,5 +1,6 @@
 #include "cli/model_summary.h"
 
+#include "sparsebit/core/how_many.h"
 #include "sparsebit/fx/computable.h"
 #include "sparsebit/fx/ops/value_text.h"
 
@@ -105,12 +106,8 @@ std::string in_millions(int64_t count) {
 
 std::string in_megabytes(int64_t bytes) {
   constexpr int64_t kSmall = 10'000;
-  if (bytes < kSmall) return counted(bytes, "byte");
+  if (bytes < kSmall) return how_many(bytes, "byte");
   return fmt::format("{:.2f} MB", static_cast<double>(bytes) / 1e6);
-}
-
-std::string counted(int64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 std::string format_table(const std::vector<std::vector<std::string>>& rows) {

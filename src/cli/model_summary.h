@@ -28,9 +28,6 @@ std::string in_millions(int64_t count);
 /// "13.97 MB"; sizes below 10 000 bytes in full, "662 bytes".
 std::string in_megabytes(int64_t bytes);
 
-/// "1 node", "2 nodes".
-std::string counted(int64_t count, std::string_view noun);
-
 /// Columns of left-aligned cells, two spaces apart, a rule under the first row.
 std::string format_table(const std::vector<std::vector<std::string>>& rows);
 

@@ -7,6 +7,7 @@
 #include "cli/output_files.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/how_many.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/output_set.h"
 #include "sparsebit/export/measured_placement.h"
@@ -286,7 +287,7 @@ std::string as_text(const QuantizeOptions& options, const quant::QuantModel& mod
                     const Summary& summary) {
   std::string text = summary.is_random ? std::string(kNotForDeployment) + "\n" : "";
   text += fmt::format("calibrated with {} for {}\n",
-                      counted(summary.samples, summary.is_random ? "random sample" : "sample"),
+                      how_many(summary.samples, summary.is_random ? "random sample" : "sample"),
                       model.platform().name);
   if (summary.preprocess != "none") text += fmt::format("preprocessing: {}\n", summary.preprocess);
   if (summary.measured) text += as_text(*summary.measured);

@@ -2,7 +2,7 @@
 
 #include "core/spawn.h"
 #include "sparsebit/core/memory_limit.h"
-#include "sparsebit/core/printable.h"
+#include "sparsebit/core/printable_text.h"
 
 #include <fmt/format.h>
 
@@ -196,9 +196,10 @@ std::string ChildProcess::when_asked() const {
 
 std::string ChildProcess::last_errors() const {
   constexpr size_t kShown = 400;
-  const std::string text = printable_end(errors_, kShown);
-  const size_t end = text.find_last_not_of(' ');
-  return end == std::string::npos ? "" : ": " + text.substr(0, end + 1);
+  std::string_view text = errors_;
+  text.remove_prefix(text.size() - std::min(text.size(), kShown));
+  const size_t end = text.find_last_not_of(" \n");
+  return end == std::string::npos ? "" : ": " + printable(text.substr(0, end + 1));
 }
 
 /// How the process has ended, for messages; "" when it has not after that time.

@@ -3,7 +3,7 @@
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/interrupt.h"
-#include "sparsebit/core/printable.h"
+#include "sparsebit/core/printable_text.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -4,7 +4,7 @@
 #include "sparsebit/core/letter_case.h"
 #include "sparsebit/core/mapped_file.h"
 #include "sparsebit/core/near_match.h"
-#include "sparsebit/core/printable.h"
+#include "sparsebit/core/printable_text.h"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>

@@ -425,7 +425,7 @@ class SavedModelReader {
 SavedModel save_model(const QuantModel& model) { return SavedModelWriter(model).write(); }
 
 std::unique_ptr<QuantModel> restore_model(const SavedModel& saved) {
-  const auto fail = [](const char* what) {
+  const auto fail = [](const std::string& what) {
     throw Error(ErrorKind::InvalidModel, c10::str("not a saved quantized model: ", what));
   };
   try {
@@ -433,10 +433,8 @@ std::unique_ptr<QuantModel> restore_model(const SavedModel& saved) {
   } catch (const Error& e) {
     if (e.kind() == ErrorKind::InvalidModel) throw;
     fail(e.what());
-  } catch (const c10::Error& e) {
-    fail(e.what_without_backtrace());
   } catch (const std::exception& e) {
-    fail(e.what());
+    fail(message_of(e));
   }
   return nullptr;
 }

@@ -1,39 +1,40 @@
 #include "cli/error_text.h"
 
-#include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
+#include "sparsebit/core/error.h"
 
-namespace sparsebit::cli::error_text_test {
+#include <gtest/gtest.h>
+
+#include <new>
+#include <stdexcept>
+
+namespace sparsebit::cli::test::error_text_test {
 namespace {
 
-using nlohmann::json;
-
-template <class Run>
-std::string text_of(const Run& run) {
-  try {
-    run();
-  } catch (const std::exception& e) {
-    return error_text(e);
-  }
-  return "no error";
+TEST(ErrorText, PartsAreEscapedAndFramesKeepTheirLines) {
+  Error error(ErrorKind::InvalidModel, {.what = "no weight 'a\nerror: b'",
+                                        .expected = "\x1b[31m4",
+                                        .found = "3\x9b",
+                                        .where = "m\r.onnx"});
+  error.add_context("in node 'x\ny'");
+  error.add_context("while loading");
+  EXPECT_EQ(error_text(error),
+            "m\\r.onnx: no weight 'a\\nerror: b'; expected \\x1b[31m4, found 3\\x9b\n"
+            "  in node 'x\\ny'\n"
+            "  while loading");
 }
 
-TEST(ErrorText, HasNoMarksOfTheJsonLibrary) {
-  const json number = 1;
-  EXPECT_EQ(text_of([&] { static_cast<void>(number.get<std::string>()); }),
-            "wrong JSON: type must be string, but is number");
-  EXPECT_EQ(text_of([&] { static_cast<void>(json::object().at("x")); }),
-            "wrong JSON: key 'x' not found");
-  EXPECT_EQ(text_of([&] { static_cast<void>(json("\xFF").dump()); }),
-            "a name or text is not UTF-8, as JSON has to be");
-  EXPECT_EQ(in_our_words("m.pt: [json.exception.type_error.302] type must be string\nat x"),
-            "m.pt: wrong JSON: type must be string\nat x");
+TEST(ErrorText, EachPartIsCut) {
+  Error error(ErrorKind::InvalidModel, {.what = std::string(1'000'000, 'w'), .where = "m.onnx"});
+  error.add_context(std::string(5000, 'f'));
+  EXPECT_EQ(error_text(error), "m.onnx: " + std::string(2000, 'w') +
+                                   "... (998000 more characters)\n  " + std::string(2000, 'f') +
+                                   "... (3000 more characters)");
 }
 
-TEST(ErrorText, OtherTextsStay) {
-  EXPECT_EQ(in_our_words("a [b] c"), "a [b] c");
+TEST(ErrorText, OtherExceptionsAreOneLine) {
+  EXPECT_EQ(error_text(std::runtime_error("a\x1b\nb")), "a\\x1b");
   EXPECT_EQ(error_text(std::bad_alloc()), "there is not enough memory");
 }
 
 }  // namespace
-}  // namespace sparsebit::cli::error_text_test
+}  // namespace sparsebit::cli::test::error_text_test

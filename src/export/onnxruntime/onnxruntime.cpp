@@ -7,7 +7,7 @@
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/core/memory_limit.h"
-#include "sparsebit/core/printable.h"
+#include "sparsebit/core/printable_text.h"
 
 #include <ATen/ATen.h>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 #include "export/onnxruntime/onnxruntime_answer.h"
 
 #include "sparsebit/core/error.h"
-#include "sparsebit/core/printable.h"
+#include "sparsebit/core/printable_text.h"
 
 #include <algorithm>
 #include <array>

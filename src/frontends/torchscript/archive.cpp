@@ -187,14 +187,8 @@ std::string tensor_problem(const at::Tensor& tensor) {
 }
 
 std::string first_line(const std::exception& e) {
-  const std::string text = message_of(e);
-  size_t start = 0;
-  if (text.starts_with("[enforce fail at ")) start = text.find(']') + 1;  // a source line
-  constexpr std::string_view kBug = "please report a bug to PyTorch.";    // but the file is damaged
-  if (const size_t bug = text.find(kBug); bug != std::string::npos) start = bug + kBug.size();
-  start = text.find_first_not_of(" .\n", start);
-  if (start == std::string::npos) return "unknown error";
-  return text.substr(start, text.find('\n', start) - start);
+  const std::string text = reason_of(e);
+  return text.substr(0, text.find('\n'));
 }
 
 torch::jit::Module load_archive(const std::filesystem::path& path) {

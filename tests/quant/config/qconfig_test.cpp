@@ -117,6 +117,7 @@ struct WrongConfig {
 TEST(QConfig, ErrorsNameLineKeyAndWhatWouldBeRight) {
   const std::vector<WrongConfig> cases = {
       {"BACKEND: tensorflow", "q.yaml:2: BACKEND: unknown platform 'tensorflow'; 18 are known"},
+      {"BACKEND: ort", "q.yaml:2: BACKEND: unknown platform 'ort'; did you mean 'onnxruntime'?"},
       {"BACKENDS: virtual",
        "q.yaml:2: BACKENDS: there is no key 'BACKENDS'; did you mean 'BACKEND'?"},
       {"  QSCHEME: per-chanel-symmetric",
@@ -143,6 +144,14 @@ TEST(QConfig, ErrorsNameLineKeyAndWhatWouldBeRight) {
     text.replace(begin, text.find('\n', begin) - begin, line);
     EXPECT_THAT(error_of(text), testing::StartsWith(message)) << text;
   }
+}
+
+TEST(QConfig, SectionsWithTypingErrorsAreSuggested) {
+  EXPECT_EQ(error_of("W: {QSCHEME: per-tensor-affine, OBSERVR: {TYPE: minmax}}\n"),
+            "q.yaml:1: W.OBSERVR: there is no key 'OBSERVR' for weights; did you mean 'OBSERVER'?");
+  EXPECT_EQ(error_of("W: {OBSERVER: {PERCENTIL: {ALPHA: 0.1}}}\n"),
+            "q.yaml:1: W.OBSERVER.PERCENTIL: there is no key 'OBSERVER.PERCENTIL' for weights; did "
+            "you mean 'OBSERVER.PERCENTILE'?");
 }
 
 TEST(QConfig, WhatIsMandatory) {
