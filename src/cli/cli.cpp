@@ -18,7 +18,7 @@ namespace sparsebit::cli {
 namespace {
 
 constexpr int kSuccess = 0, kFailure = 1, kBadUsage = 2;
-constexpr const char *kPurpose = "Quantize, prune and deploy neural networks.",
+constexpr const char *kPurpose = "Quantize and deploy neural networks.",
                      *kProgram = "sparsebit";
 
 using Arguments = std::span<const char* const>;
