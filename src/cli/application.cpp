@@ -8,7 +8,7 @@ namespace sparsebit::cli {
 
 std::unique_ptr<CLI::App> make_application(std::ostream& out) {
   auto application =
-      std::make_unique<CLI::App>("Quantize, prune and deploy neural networks.", "sparsebit");
+      std::make_unique<CLI::App>("Quantize and deploy neural networks.", "sparsebit");
   CLI::App& app = *application;
   app.set_version_flag("-V,--version", "sparsebit " SPARSEBIT_VERSION);
   app.require_subcommand(1);
@@ -16,8 +16,7 @@ std::unique_ptr<CLI::App> make_application(std::ostream& out) {
       "Examples:\n  sparsebit inspect zoo:resnet18\n  sparsebit run model.onnx --input x=in.npy\n"
       "  sparsebit convert model.pt -o model.onnx --shape x=1x3x224x224\n"
       "  sparsebit quantize model.onnx --data images/ --preprocess imagenet -o model.int8.onnx\n\n"
-      "'sparsebit COMMAND "
-      "--help' tells more.");
+      "Run 'sparsebit COMMAND --help' for the options of a command.");
   add_inspect_command(app, out);
   add_run_command(app, out);
   add_convert_command(app, out);

@@ -6,6 +6,7 @@
 #include "frontends/torchscript/newer_operators.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
+#include "sparsebit/core/letter_case.h"
 #include "sparsebit/core/mapped_file.h"
 #include "sparsebit/frontends/torchscript.h"
 
@@ -49,8 +50,10 @@ Checksums check_sizes(const std::filesystem::path& path) {
   return checksums;
 }
 
+/// libtorch finds records whatever the case of their letters.
 bool is_code_record(const std::string& name) {
-  return name.starts_with("code/") && name.ends_with(".py");
+  const std::string lower = lower_case(name);
+  return lower.starts_with("code/") && lower.ends_with(".py");
 }
 
 [[noreturn]] void fail_damaged(const std::filesystem::path& path, const std::string& record,
@@ -65,13 +68,25 @@ struct CodeFacts {
   int64_t depth = 0;                 ///< how deeply compiling it nests at most
 };
 
-/// Checks a record that libtorch would read without validation.
+/// libtorch runs `__setstate__` of a class while it loads a file, and TorchScript can write files.
+void check_runs_nothing(const std::filesystem::path& path, const std::string& name,
+                        std::string_view code) {
+  if (code.find("__setstate__") == std::string_view::npos) return;
+  fail(ErrorKind::Unsupported, path,
+       "record '" + name +
+           "' defines __setstate__, which would run when the file is read; export the model to "
+           "ONNX, or without __getstate__ and __setstate__");
+}
+
+/// Checks a record that libtorch would read without validation. libtorch finds records regardless
+/// of letter case.
 ///
 /// @param facts  receives the facts about a record of code.
 void check_record(const std::filesystem::path& path, const std::string& name,
                   caffe2::serialize::PyTorchStreamReader& reader, const Checksums& checksums,
                   CodeFacts& facts) {
-  const bool is_pickle = name.ends_with(".pkl") || name.ends_with(".debug_pkl");
+  const std::string lower = lower_case(name);
+  const bool is_pickle = lower.ends_with(".pkl") || lower.ends_with(".debug_pkl");
   const bool is_code = is_code_record(name);
   if (!is_pickle && !is_code) return;
   const auto [data, size] = reader.getRecord(name);
@@ -80,6 +95,7 @@ void check_record(const std::filesystem::path& path, const std::string& name,
   if (problem.empty()) problem = is_code ? source_problem(bytes) : pickle_problem(bytes);
   if (!problem.empty()) fail_damaged(path, name, problem);
   if (!is_code) return;
+  check_runs_nothing(path, name, bytes);
   for (std::string& name : declare_foreign_operators(bytes)) facts.foreign.push_back(name);
   for (std::string& name : declare_newer_operators(bytes)) facts.unknown.push_back(name);
   facts.depth += source_depth(bytes);
@@ -96,6 +112,12 @@ void check_kind(const std::filesystem::path& path, const Checksums& records) {
          "torch.jit.trace or torch.jit.script)");
   if (!records.contains("version") && !records.contains(".data/version"))
     fail(ErrorKind::InvalidModel, path, "is damaged: it has no record 'version'");
+  for (const auto& [name, checksum] : records) {
+    if (lower_case(name) == "model.json")
+      fail(ErrorKind::Unsupported, path,
+           "has a record 'model.json', the layout of torch before 1.4; load it with torch and save "
+           "it again");
+  }
 }
 
 /// Checks all records.

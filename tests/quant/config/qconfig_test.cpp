@@ -37,7 +37,7 @@ std::string error_of(const std::string& text) {
   return "";
 }
 
-TEST(QConfig, DefaultsOfTheAncestor) {
+TEST(QConfig, DefaultsOfThePythonSparsebit) {
   const QConfig config = parse(kSmall);
   EXPECT_EQ(config.platform->name, "virtual");
   EXPECT_EQ(config.device, "cpu");
