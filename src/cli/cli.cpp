@@ -1,8 +1,9 @@
 #include "sparsebit/cli/cli.h"
 
 #include "cli/commands.h"
-#include "cli/error_text.h"
-#include "cli/usage_error.h"
+#include "cli/easy_names.h"
+#include "easy/error_text.h"
+#include "easy/usage_error.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/near_match.h"
 

@@ -1,8 +1,8 @@
 #include "cli/commands.h"
 #include "cli/common_options.h"
 #include "cli/data_options.h"
-#include "cli/model_summary.h"
-#include "cli/usage_error.h"
+#include "easy/model_summary.h"
+#include "easy/usage_error.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/fx/ops/value.h"

@@ -1,6 +1,6 @@
 #include "cli/eval_report.h"
 
-#include "cli/model_summary.h"
+#include "easy/model_summary.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -20,6 +20,8 @@ struct ProgressOptions {
   std::ostream* out = &std::cerr;  ///< not owned; must outlive the Progress
   Style style = Style::Auto;
   std::function<double()> clock;  ///< time in seconds; empty: the steady clock
+  /// Called after each advance(), whatever the style: for programs that show progress themselves.
+  std::function<void(const std::string& label, int64_t done, int64_t total)> on_advance = {};
 };
 
 /// Shows the progress of a loop.

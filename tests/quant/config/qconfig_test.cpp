@@ -113,6 +113,16 @@ struct WrongConfig {
 };
 
 /// Each line is put in the place of one of the small config that begins alike.
+TEST(QConfig, ThatOfAPlatformByName) {
+  const QConfig config = default_qconfig("onnxruntime");
+  const QConfig same = default_qconfig(platforms::find_platform("onnxruntime"));
+  EXPECT_EQ(config.platform->name, "onnxruntime");
+  EXPECT_EQ(config.weight, same.weight);
+  EXPECT_EQ(config.feature, same.feature);
+  EXPECT_THAT([] { default_qconfig("onnxruntim"); },
+              testing::ThrowsMessage<Error>(HasSubstr("did you mean 'onnxruntime'")));
+}
+
 TEST(QConfig, ErrorsNameLineKeyAndWhatWouldBeRight) {
   const std::vector<WrongConfig> cases = {
       {"BACKEND: tensorflow", "q.yaml:2: BACKEND: unknown platform 'tensorflow'; 18 are known"},
