@@ -32,8 +32,8 @@ std::unique_ptr<Graph> build_graph(int64_t size) {
   return graph;
 }
 
-/// Linear work shows as a time per node that does not depend on the size of the graph, apart from
-/// what leaves the processor's caches.
+/// For a linear algorithm, the time per node is constant, apart from effects of the processor's
+/// caches.
 void report_per_node(benchmark::State& state) {
   state.counters["per_node"] = benchmark::Counter(
       static_cast<double>(state.range(0)),
@@ -71,7 +71,7 @@ void bm_dead_code(benchmark::State& state) {
   report_per_node(state);
 }
 
-/// The sum of the four, as one number to watch: under 2 s for 100,000 nodes.
+/// All four in a row, as one number to watch: under 2 s for 100,000 nodes.
 void bm_all_four(benchmark::State& state) {
   for (auto _ : state) {
     GraphModule module = build_module(state.range(0));

@@ -1,4 +1,4 @@
-// How much reading a model costs compared with parsing its file; see bench/README.md.
+// Time to import a model compared with the time to parse its file; see bench/README.md.
 
 #include "sparsebit/export/onnx.h"
 #include "sparsebit/frontends/onnx.h"

@@ -8,7 +8,7 @@
 namespace sparsebit::passes {
 namespace {
 
-/// Blocks of convolution, batch norm and relu, one after the other. Every layer is of its own.
+/// A chain of blocks of convolution, batch norm and relu, without shared layers.
 std::unique_ptr<fx::GraphModule> build_model(int64_t blocks) {
   auto module = std::make_unique<fx::GraphModule>(std::make_unique<fx::Graph>(), "Bench");
   const std::vector<fx::Value> conv = {8, 8, 3}, channels = {8};

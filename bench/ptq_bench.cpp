@@ -1,9 +1,10 @@
-// Quantizing after training against running the model once: every number is a ratio of two things
-// of this run.
+// Time of post-training quantization relative to a float pass. All results are ratios of two
+// measurements of the same run.
 //
-//     ptq_bench [SAMPLES] [MODEL...]        128 samples of resnet18 and mobilenet_v2 unless told
+//     ptq_bench [SAMPLES] [MODEL...]        default: 128 samples, resnet18 and mobilenet_v2
 //     ptq_bench --memory [MODEL]            peak memory with 1024 samples / with 32, all observers
-//     ptq_bench --peak MODEL OBSERVER SAMPLES   its own peak memory in MiB, for the one above
+//     ptq_bench --peak MODEL OBSERVER SAMPLES   peak memory in MiB of this process, used by
+//     --memory
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/fx/interpreter.h"
@@ -37,8 +38,8 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// How long two things take that are done in turn, batch by batch: others use this machine as well,
-/// and they come and go.
+/// Times of quantization work and float passes, which alternate batch by batch, so that other
+/// processes on the machine affect both alike.
 struct Times {
   double of_work = 0, of_float_pass = 0;
 
@@ -50,7 +51,7 @@ double median(std::vector<double> numbers) {
   return numbers[numbers.size() / 2];
 }
 
-/// The same images again and again, so that what they take does not grow with their number.
+/// Batches that share one tensor, so that memory does not grow with the number of samples.
 std::vector<at::Tensor> images(int64_t samples) {
   const at::Tensor batch = at::randn({kBatch, 3, 224, 224}, at::detail::createCPUGenerator(1));
   std::vector<at::Tensor> batches;
@@ -74,7 +75,7 @@ QConfig config_of(const std::string& observer) {
 
 using ForBatch = std::function<void(const at::Tensor&)>;
 
-/// @param between  called for each batch, before it is used
+/// @param between  called with each batch before it is used
 std::unique_ptr<QuantModel> quantize(const zoo::Example& example, const std::string& observer,
                                      const std::vector<at::Tensor>& batches,
                                      const ForBatch& between = {}) {
@@ -160,7 +161,7 @@ double peak_memory() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-/// A process for each number, since a peak never comes down.
+/// Measures in a separate process, since the peak of a process never decreases.
 double peak_of_process(const std::string& model, const std::string& observer, int samples) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::string command = fmt::format("'{}' --peak {} {} {}", self, model, observer, samples);
@@ -181,7 +182,7 @@ void compare_memory(const std::string& model) {
 }
 
 int run(const std::vector<std::string>& args) {
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);  // as the command does: time is not to be that of new pages
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);  // as the command does, to avoid the cost of new pages
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   at::set_num_threads(1);
   if (args.size() == 4 && args[0] == "--peak") {

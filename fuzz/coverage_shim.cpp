@@ -1,6 +1,6 @@
-// Joins g++'s coverage instrumentation to libFuzzer, which expects clang's: every instrumented
-// block calls __sanitizer_cov_trace_pc(), which bumps one of the counters that libFuzzer watches.
-// Compiled without instrumentation itself.
+// Connects g++'s coverage instrumentation to libFuzzer, which expects clang's: every instrumented
+// block calls __sanitizer_cov_trace_pc(), which increments one of libFuzzer's counters. This file
+// itself is compiled without instrumentation.
 
 #include <array>
 #include <cstddef>
@@ -36,6 +36,6 @@ void __sanitizer_cov_trace_pc() {
   ++counters[(block * kMix) >> 47];               // 64 - 47 bits number the counters
 }
 
-// g++ reports comparisons of floats as well, which libFuzzer has no use for.
+// g++ reports comparisons of floats as well, which libFuzzer does not use.
 void __sanitizer_cov_trace_cmpf(float, float) {}
 void __sanitizer_cov_trace_cmpd(double, double) {}

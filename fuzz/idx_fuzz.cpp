@@ -8,7 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const sparsebit::fuzz::InputFile file(data, size);
   try {
     sparsebit::io::load_idx(file.path());
-  } catch (const sparsebit::Error&) {  // what a bad file should end in; all else is a finding
+  } catch (const sparsebit::Error&) {  // expected for invalid input; anything else is a finding
   }
   return 0;
 }

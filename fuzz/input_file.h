@@ -9,7 +9,7 @@
 
 namespace sparsebit::fuzz {
 
-/// A file in memory that holds a fuzzer's bytes, for readers that take a path.
+/// A file in memory with the fuzzer's bytes, for readers that take a path.
 class InputFile {
  public:
   InputFile(const uint8_t* data, size_t size) : descriptor_(::memfd_create("input", 0)) {

@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
     sparsebit::frontends::import_onnx(sparsebit::io::parse_onnx(bytes, "input"),
                                       {.name = "input", .folder = folder});
-  } catch (const sparsebit::Error&) {  // what a bad file should end in; all else is a finding
+  } catch (const sparsebit::Error&) {  // expected for invalid input; anything else is a finding
   }
   return 0;
 }

@@ -7,7 +7,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     if (sparsebit::exports::is_quantized_file(file.path()))
       sparsebit::exports::load_quantized(file.path());
-  } catch (const sparsebit::Error&) {  // what a bad file should end in; all else is a finding
+  } catch (const sparsebit::Error&) {  // expected for invalid input; anything else is a finding
   }
   return 0;
 }

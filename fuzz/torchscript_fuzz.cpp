@@ -8,7 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   sparsebit::set_log_level(sparsebit::LogLevel::Off);
   try {
     sparsebit::frontends::import_torchscript(file.path());
-  } catch (const sparsebit::Error&) {  // what a bad file should end in; all else is a finding
+  } catch (const sparsebit::Error&) {  // expected for invalid input; anything else is a finding
   }
   return 0;
 }

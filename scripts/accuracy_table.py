@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Measures what quantizing costs real models and writes the table of results.
+"""Measures the accuracy of quantized models and writes the table of results.
 
 usage: SPARSEBIT_DATA=FOLDER accuracy_table.py --sparsebit build/release/bin/sparsebit
                                                --work build/accuracy --table docs/accuracy.md
 
-Every model is calibrated with some of the images and tested on all others. Results are kept in the
-work folder as they come, so that a run that was stopped goes on where it was, if the program is
-still the same.
+Each model is calibrated with some of the images and tested on the others. Results are saved in the
+work folder, so that an interrupted run continues, as long as the program has not changed.
 """
 
 import argparse
@@ -34,7 +33,7 @@ A:
 
 
 class Data:
-    """Images to calibrate with, and the others to test on."""
+    """Images for calibration and for testing."""
 
     def __init__(self, calibration, test, labels, preprocess):
         self.calibration, self.test = calibration, test
@@ -47,7 +46,7 @@ class Data:
 
 
 def imagenet(data, work):
-    """Every sixth of 600 images to calibrate with."""
+    """Calibrates with every sixth of 600 images."""
     source = data / "datasets/imagenet-sample"
     for part in ("calibrate", "test"):
         (work / "imagenet" / part).mkdir(parents=True, exist_ok=True)
@@ -64,7 +63,7 @@ def imagenet(data, work):
 
 
 def cifar10(data, work):
-    """The first 256 of 10,000 images to calibrate with."""
+    """Calibrates with the first 256 of 10,000 images."""
     folder = work / "cifar10"
     folder.mkdir(parents=True, exist_ok=True)
     content = (data / "datasets/cifar10/test_batch.bin").read_bytes()
@@ -81,7 +80,7 @@ MODELS = [
 
 
 class Measurements:
-    """Runs the command and remembers what it found."""
+    """Runs the command and saves its results."""
 
     def __init__(self, sparsebit, work):
         self.sparsebit, self.work = sparsebit, work
@@ -121,7 +120,7 @@ class Measurements:
     def of_quantized(self, name, model, data, observer, bits):
         key = f"{name} {observer} {bits}"
         if key not in self.known:
-            # The moving average is one over samples: weights have none.
+            # A moving average is taken over batches, so weights cannot use it.
             weight_observer = "minmax" if observer == "moving_average" else observer
             config = self.work / "qconfig.yaml"
             config.write_text(CONFIG.format(bits=bits, observer=observer,
@@ -159,22 +158,22 @@ MobileNetV2 and SqueezeNet: 600 labelled ImageNet images, every sixth to calibra
 little. ResNet-20: CIFAR-10's test images, the first 256 to calibrate with, the other {cifar} to test
 on.
 
-## Files, as ONNX Runtime computes them
+## Exported files in ONNX Runtime
 
 `sparsebit quantize MODEL --data IMAGES -o FILE.onnx` with its default settings, 8 bits; top-1 in percent
 by `sparsebit eval --runtime onnxruntime`, with all optimizations.
 
-| model | float | integers |
+| model | float | int8 |
 |---|---|---|
 {files}
 
 ## Observers, simulated
 
-Top-1 in percent, and the difference to the float model. Weights per channel and symmetric, features
-per tensor and affine, all layers alike, nothing trained; batch norms folded. The same observer for
-weights and features, except that weights have `minmax` beside `moving_average`.
+Top-1 in percent, and the difference to the float model. Weights per channel and symmetric,
+activations per tensor and affine, all layers alike, nothing trained; batch norms folded. The same
+observer for weights and activations, except that weights have `minmax` with `moving_average`.
 
-These are simulations of `BACKEND: virtual` by `sparsebit eval` in batches of 32; other batch sizes, for which libraries round differently, change the answer for up to four images of 500.
+These are simulations of `BACKEND: virtual` by `sparsebit eval` in batches of 32; other batch sizes, for which libraries round differently, change the top-1 class of up to four images of 500.
 
 | model | observer | 8 bits | 4 bits |
 |---|---|---|---|
@@ -198,7 +197,7 @@ def main():
     parser.add_argument("--table", required=True, type=pathlib.Path)
     options = parser.parse_args()
     if not os.environ.get("SPARSEBIT_DATA"):
-        sys.exit("error: SPARSEBIT_DATA has to name the folder with the models and data sets")
+        sys.exit("error: SPARSEBIT_DATA is not set; expected the folder with the models and data sets")
     data = pathlib.Path(os.environ["SPARSEBIT_DATA"])
     options.work.mkdir(parents=True, exist_ok=True)
     measurements = Measurements(options.sparsebit, options.work)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that the build and the tests need. Does nothing when all of them are
-# there. Needs root or sudo only when something is missing. `make format` and `make tidy` need
-# clang-format and clang-tidy besides.
+# Installs the Debian packages that the build and the tests need. Does nothing if all of them are
+# installed; otherwise needs root or sudo. `make format` and `make tidy` also need clang-format and
+# clang-tidy.
 #
 # --sweep adds what `make test-sweep` needs: torch and torchvision for Python. --fuzz adds what
 # `make fuzz` needs: libFuzzer.
@@ -13,8 +13,8 @@ packages=(
   # libraries
   libtorch-dev libonnx-dev libprotobuf-dev zlib1g-dev libssl-dev libicu-dev
   libopencv-imgcodecs-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libyaml-cpp-dev libcli11-dev
-  # Debian's libtorch multiplies matrices with whatever BLAS is there; the plain one is ten times
-  # slower. The OpenMP variant shares libtorch's threads.
+  # Debian's libtorch uses the installed BLAS; the reference BLAS is ten times slower. The OpenMP
+  # variant shares libtorch's threads.
   libopenblas0-openmp
   # tests and benchmarks
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata
@@ -32,8 +32,8 @@ for package in "${packages[@]}"; do
   status=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null || true)
   [ "$status" = installed ] || missing+=("$package")
 done
-# ONNX Runtime runs in node. One that did not come from Debian is as good, but its packages exclude
-# Debian's npm.
+# ONNX Runtime runs in Node.js. A node that is not Debian's works as well, but may conflict with
+# Debian's npm, so only missing programs are installed.
 for program in node npm; do
   command -v "$program" >/dev/null && continue
   [ "$program" = node ] && missing+=(nodejs) || missing+=(npm)

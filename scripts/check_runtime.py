@@ -1,4 +1,4 @@
-"""What openvino_check.py and ncnn_check.py share: packages, arrays, comparing, timing."""
+"""Shared by openvino_check.py and ncnn_check.py: packages, arrays, comparison, timing."""
 
 import os
 import pathlib
@@ -8,7 +8,7 @@ import time
 
 
 def use_packages(venv, packages, modules):
-    """Goes on in a Python that has the modules: this one, or that of a venv, which is made."""
+    """Restarts the script in a venv with the packages, created if needed, if modules are missing."""
     try:
         for module in modules:
             __import__(module)
@@ -46,7 +46,7 @@ def find_one(folder, pattern):
 
 
 def agreement(found, expected):
-    """As text. A step is 1/255 of the range of what is expected."""
+    """The differences as text. A step is 1/255 of the range of the expected values."""
     import numpy
     found, expected = (x.astype(numpy.float64).ravel() for x in (found, expected))
     step = (expected.max() - expected.min()) / 255
@@ -58,9 +58,9 @@ def agreement(found, expected):
 
 
 def least_milliseconds(runs, rounds):
-    """Of each run, the fastest of `rounds` in which they take turns."""
+    """The fastest time of each run; the runs alternate for `rounds` rounds."""
     least = [float("inf")] * len(runs)
-    for _ in range(rounds + 3):  # the first ones warm up, and are not the fastest
+    for _ in range(rounds + 3):  # three more to warm up
         for i, run in enumerate(runs):
             start = time.perf_counter()
             run()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Quantizes the small network of examples/fashion_mnist, certifies the file, and measures it before and
-# after. ONNX Runtime has to be in the folder `onnxruntime` beside that of the program.
+# Quantizes the small network of examples/fashion_mnist, certifies the file, and measures the accuracy
+# before and after. ONNX Runtime must be in the folder `onnxruntime` next to the program's folder.
 set -euo pipefail
 
 sparsebit=${1:?usage: demo.sh SPARSEBIT}

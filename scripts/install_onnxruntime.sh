@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs ONNX Runtime for node, which judges exported files, into the folder DEST; unless told,
-# where the command looks for it: ~/.cache/sparsebit/onnxruntime. Does nothing when it is there
-# already. Its package carries the CPU library, so no install script runs.
+# Installs ONNX Runtime for Node.js, which certifies exported files, into the folder DEST. Default:
+# ~/.cache/sparsebit/onnxruntime, where the command looks for it. Does nothing if it is installed. The
+# npm package contains the CPU library, so no install script runs.
 set -euo pipefail
 
 version=1.30.0
@@ -30,7 +30,7 @@ partial=$(mktemp -d "$dest.XXXXXX")
 trap 'rm -rf "$partial"' EXIT
 npm install --prefix "$partial" --ignore-scripts --no-audit --no-fund --no-update-notifier \
   "onnxruntime-node@$version" >/dev/null
-# The package has libraries of all platforms, a quarter of a gigabyte that nobody here loads.
+# Remove the libraries of other platforms, a quarter of a gigabyte.
 libraries=$partial/node_modules/onnxruntime-node/bin
 platform=$(node -p 'process.platform')
 arch=$(node -p 'process.arch')

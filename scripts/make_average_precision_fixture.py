@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/metrics/fixtures/average_precision.json: boxes, and what pycocotools makes of them.
+"""Writes tests/metrics/fixtures/average_precision.json: boxes and their AP by pycocotools.
 
 Needs the PyPI packages numpy and pycocotools (made with 2.0.11):
 

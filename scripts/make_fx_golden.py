@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes tests/zoo/golden/<model>.txt: the graphs torch.fx itself traces from torchvision's models.
+"""Writes tests/zoo/golden/<model>.txt: the graphs that torch.fx traces from torchvision's models.
 
 Needs Debian's python3-torch and python3-torchvision; run it by hand when a model is added. The text
-is torch.fx's, without type annotations and with the spacing that our printer uses.
+is torch.fx's, without type annotations and with the spacing of Sparsebit's printer.
 """
 
 import pathlib

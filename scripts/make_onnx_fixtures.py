@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes tests/export/fixtures: torchvision's architectures and a BERT, as small as they can be, as
-ONNX files.
+"""Makes tests/export/fixtures: minimal versions of torchvision's architectures and a BERT, as ONNX
+files.
 
 usage: make_onnx_fixtures.py [FOLDER]
 
-Each is written by torch at opsets 11, 13 and 17, with its input and what torch computes from it.
+Each is exported by torch at opsets 11, 13 and 17, with its input and torch's results.
 Needs Debian's python3-torchvision. The full sizes are checked by `make test-sweep`.
 """
 
@@ -31,8 +31,8 @@ class Residual(torch.nn.Sequential):
 
 
 class Frozen(torch.nn.Sequential):
-    """The start of a detector: batch norms that are only numbers, padding by a layer of its own, and
-    features that are normalized before they are classified."""
+    """The start of a detector: frozen batch norms, a separate padding layer, and features that are
+    normalized before they are classified."""
 
     def __init__(self):
         norm = ops.misc.FrozenBatchNorm2d
@@ -45,7 +45,7 @@ class Frozen(torch.nn.Sequential):
 
 
 class Pyramid(torch.nn.Module):
-    """Feature maps of two sizes, which share a merged third; returns a list."""
+    """A feature pyramid of two sizes; returns a list."""
 
     def __init__(self):
         super().__init__()
@@ -60,7 +60,7 @@ class Pyramid(torch.nn.Module):
 
 
 class BertLayer(torch.nn.Module):
-    """Attention as BERT's authors wrote it: heads by view and permute, the mask added to scores."""
+    """Attention as in the original BERT: heads by view and permute, the mask added to scores."""
 
     def __init__(self, size, heads):
         super().__init__()
@@ -85,7 +85,7 @@ class BertLayer(torch.nn.Module):
 
 
 class Bert(torch.nn.Module):
-    """Token 0 is padding, which nobody attends to."""
+    """Token 0 is padding, which is masked."""
 
     def __init__(self):
         super().__init__()
@@ -134,7 +134,7 @@ MODELS = {
 
 
 def settle(model: torch.nn.Module) -> None:
-    """Random statistics and weights where a new model has zeros and ones."""
+    """Replaces initial zeros and ones by random statistics and weights."""
     for module in model.modules():
         if isinstance(module, (torch.nn.BatchNorm1d, torch.nn.BatchNorm2d, ops.misc.FrozenBatchNorm2d)):
             torch.nn.init.uniform_(module.running_mean, -0.2, 0.2)

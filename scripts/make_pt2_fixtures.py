@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes tests/frontends/pt2/fixtures: programs of torch.export, and what torch computed with them.
+"""Writes tests/frontends/pt2/fixtures: programs of torch.export, and torch's results.
 
 usage: scripts/make_pt2_fixtures.py [folder]
 
-Needs torch 2 (the committed files are of 2.15). NAME.pt2 is the program, NAME.npz has its inputs x0, x1,
-... and its results y0, y1, ... in the order in which they are nested.
+Needs torch 2 (the committed files are of 2.15). NAME.pt2 is the program, NAME.npz has its inputs x0,
+x1, ... and its results y0, y1, ..., flattened.
 """
 
 import pathlib

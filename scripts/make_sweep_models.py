@@ -29,7 +29,7 @@ from torchvision.models import detection, segmentation
 FORMS = ["traced", "scripted", "opset11", "opset13", "opset17"]
 SEED = 0
 BATCH = 2
-# Detectors of which the feature extractor is taken; the rest has control flow that depends on data.
+# Detectors of which only the feature extractor is used; the rest has data-dependent control flow.
 DETECTORS = ["fasterrcnn_mobilenet_v3_large_fpn", "fasterrcnn_resnet50_fpn",
              "fasterrcnn_resnet50_fpn_v2", "fcos_resnet50_fpn", "retinanet_resnet50_fpn",
              "ssd300_vgg16", "ssdlite320_mobilenet_v3_large"]
@@ -42,11 +42,11 @@ def names() -> list[str]:
 
 
 def input_size(name: str) -> int:
-    """Small enough to be quick, large enough for the architecture."""
+    """A small image size that the architecture supports."""
     if name == "maxvit_t":
-        return 224  # its windows divide no smaller one
+        return 224  # the smallest size that its windows divide
     if name.startswith(("alexnet", "vgg")):
-        return 224  # torch exports their adaptive pooling to ONNX only if sizes divide
+        return 224  # torch exports their adaptive pooling to ONNX only if the sizes are divisible
     if name == "vit_h_14":
         return 56  # a multiple of its patches
     if name == BACKBONE + "ssd300_vgg16":
@@ -73,13 +73,13 @@ def build(name: str) -> torch.nn.Module:
 
 
 def settle(model: torch.nn.Module, size: int) -> None:
-    """Random values where a new model has zeros (a head whose result would be zero, for instance),
-    and batch norms with random weights and statistics that keep values at a common scale.
+    """Replaces initial zeros by random values, and gives batch norms random weights and statistics
+    that keep values at a common scale.
 
-    The variance is that of the whole layer around zero, and means are small. True statistics of
-    random features would divide the near-zero difference of large numbers by its own size, channel
-    by channel, and so amplify rounding errors from layer to layer: float and double would differ
-    by more than the tolerance of the comparison.
+    The variance is that of the whole layer around zero, and means are small. True per-channel
+    statistics of random features would divide small differences of large numbers by a small
+    deviation, and so amplify rounding errors from layer to layer: float and double would differ by
+    more than the tolerance of the comparison.
     """
     def measure(norm: torch.nn.BatchNorm2d, inputs: tuple[torch.Tensor]) -> None:
         square = inputs[0].square().mean() * torch.empty_like(norm.bias).uniform_(0.8, 1.2) + 1e-6
@@ -114,7 +114,7 @@ def write(form: str, model: torch.nn.Module, x: torch.Tensor, path: pathlib.Path
         torch.jit.script(model).save(str(path))
     else:
         opset = int(form.removeprefix("opset"))
-        axes = {"x": {0: "batch"}} if opset == 17 else None  # once with an open size
+        axes = {"x": {0: "batch"}} if opset == 17 else None  # one opset with a dynamic size
         torch.onnx.export(model, x, str(path), input_names=["x"], opset_version=opset,
                           dynamic_axes=axes)
 
@@ -150,17 +150,17 @@ def make_model(name: str, folder: pathlib.Path, command: str | None, forms: list
         before = set(os.listdir(folder))
         started = time.time()
         try:
-            # Without gradients attention takes a short cut that torch cannot export to ONNX.
+            # Without gradients, attention uses a fast path that torch cannot export to ONNX.
             with torch.set_grad_enabled(form.startswith("opset")):
                 write(form, model, x, path)
-        except Exception as error:  # torch's own limits: noted in the table
+        except Exception as error:  # torch cannot export it: reported in the table
             lines = str(error).strip().splitlines()
             result["not_made"] = lines[0][:200] if lines else type(error).__name__
         result["made_seconds"] = round(time.time() - started, 1)
         if command and "not_made" not in result:
             result |= check(command, path, folder)
         print(json.dumps(result), flush=True)
-        if command:  # large ONNX files have further files with their weights
+        if command:  # large ONNX files have external data files
             for added in set(os.listdir(folder)) - before:
                 (folder / added).unlink()
 

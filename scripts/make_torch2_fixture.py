@@ -3,8 +3,8 @@
 
 usage: scripts/make_torch2_fixture.py [file]
 
-Needs torch 2 (the committed file is of 2.15). The file holds its input and what torch computed, as
-float32 bytes in the extra records `input` and `expected`: libtorch 1.13 cannot run it.
+Needs torch 2 (the committed file is of 2.15). The file holds its input and torch's result, as
+float32 bytes in the extra records `input` and `expected`, since libtorch 1.13 cannot run it.
 """
 
 import pathlib

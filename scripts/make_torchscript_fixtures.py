@@ -130,7 +130,7 @@ class Containers(nn.Module):
 
 
 class Branches(nn.Module):
-    """Control flow that the file decides, checks of shapes, an optional input and a flag."""
+    """Control flow with constant conditions, checks of shapes, an optional input and a flag."""
 
     def __init__(self, depth: int = 2):
         super().__init__()
@@ -199,7 +199,7 @@ class Method(nn.Module):
 
 
 class Layers(nn.Module):
-    """One of each further layer."""
+    """The layers that the other models do not have."""
 
     def __init__(self):
         super().__init__()
@@ -223,7 +223,7 @@ class Layers(nn.Module):
 
 
 def randomized(model):
-    """Random statistics of normalization layers: with 0 and 1 a wrong one would not show."""
+    """Randomizes statistics of normalization layers, since errors would not show with 0 and 1."""
     for module in model.modules():
         if getattr(module, "running_mean", None) is not None:
             module.running_mean.uniform_(-1, 1)
@@ -307,7 +307,7 @@ def main():
         torch.manual_seed(7)
         scripted = torch.jit.script(randomized(build()).eval())
         save(torch.jit.freeze(scripted) if name.endswith("frozen") else scripted, name, inputs)
-    with torch.no_grad():  # where attention takes a short cut
+    with torch.no_grad():  # attention uses its fast path
         torch.manual_seed(7)
         ids = torch.randint(0, 6, (2, 5))
         fast = torch.jit.trace(Attention().eval(), ids, check_trace=False)
@@ -315,8 +315,8 @@ def main():
     torch.save(randomized(ConvNet()).state_dict(), FOLDER / "state_dict.pt")
 
 
-# TorchScript files keep the name of their source, which should not be a path of this machine: the
-# script runs itself once more under its bare name.
+# TorchScript files store the path of their source. To keep it independent of the machine, the script
+# runs itself again under its bare file name.
 AGAIN = """
 import linecache, pathlib, sys
 __file__, source = "{name}", pathlib.Path(sys.argv.pop(1)).read_text()

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Times of ONNX Runtime's float and integer kernels, as `costs` of a platform's YAML file.
+"""Measures ONNX Runtime's float and integer kernels, as `costs` of a platform's YAML file.
 
 usage: measure_kernels.py FLOAT.onnx=INTEGER.onnx ...
 
-Each pair is a model and its quantized file (`sparsebit quantize`, with SCHEDULE.FLOAT_WHERE_FASTER off
-so that everything is measured as integers). ONNX Runtime runs both with its profiler, one thread, in
-turns; of each node the least time counts. Times of one kind of kernel are fitted by
-nanoseconds = a * MACs + b * elements with a, b >= 0; the rows printed belong into
-src/platforms/onnxruntime.yaml of the processor class that this ran on. Needs onnxruntime, onnx, numpy
+Each pair is a model and its quantized file (`sparsebit quantize` with SCHEDULE.FLOAT_WHERE_FASTER off,
+so that all kernels are integer ones). ONNX Runtime runs both alternately with its profiler, one thread;
+the shortest time of each node is used. Times of one kind of kernel are fitted by
+nanoseconds = a * MACs + b * elements with a, b >= 0. The printed rows belong in
+src/platforms/onnxruntime.yaml, under the class of the processor that this ran on. Needs onnxruntime, onnx, numpy
 and scipy from PyPI.
 """
 
@@ -60,7 +60,7 @@ def random_feed(run, generator):
 
 
 def profiled(files):
-    """Of each file: its nodes after optimization, and the least time of each with its shapes."""
+    """For each file: its nodes after optimization, the shortest time of each, and constants."""
     generator, found = numpy.random.default_rng(0), []
     with tempfile.TemporaryDirectory() as name:
         folders = [pathlib.Path(name) / str(i) for i in range(len(files))]
@@ -108,7 +108,7 @@ def attribute(node, name, default):
 
 
 def kernel(node, event, shapes_of_constants):
-    """The row of the costs, its MACs, or nothing for other operators."""
+    """The row in `costs` and the MACs of a node; None for other operators."""
     result = first_shape(event["args"].get("output_type_shape", []))
     if node.op_type in CONVOLUTIONS:
         weight = shapes_of_constants.get(node.input[3 if node.op_type == "QLinearConv" else 1])
@@ -148,7 +148,7 @@ def collect(pairs):
 
 
 def fitted(rows):
-    """Relative errors count, so that one large layer does not decide alone."""
+    """Minimizes relative errors, so that a single large layer does not dominate."""
     rows = [row for row in rows if row[0] > 0 and (row[1] or row[2])]
     if not rows:
         return None

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Today's exporters and many architectures: import, quantize, certify, and ONNX Runtime's own tool.
+"""Imports, quantizes and certifies many exported architectures; compares with ONNX Runtime's tool.
 
 usage: model_sweep.py --command build/release/bin/sparsebit --work FOLDER [--page docs/model-sweep.md]
                       [--exporters legacy,trace,pt2,dynamo] [--calibration minmax|entropy]
                       [--again | --failed] [--page-only] [NAME ...]
 
-Rows are kept in FOLDER/rows.jsonl, one per model and exporter; those that are there are not made
-again, so a sweep that was stopped goes on where it was. --failed makes rows again in which something
-of ours failed, --again all that are named; files are exported once. Needs torch 2, torchvision, timm,
+Rows are saved in FOLDER/rows.jsonl, one per model and exporter; existing rows are not computed again,
+so an interrupted sweep continues. --failed repeats rows in which Sparsebit failed, --again all that are
+named; files are exported once. Needs torch 2, torchvision, timm,
 transformers, ultralytics, onnx, onnxscript and onnxruntime from PyPI; scripts/model_sweep_models.py
-lists the architectures, scripts/model_sweep_steps.py has what is done with each.
+lists the architectures, scripts/model_sweep_steps.py has the steps for each.
 """
 
 import argparse
@@ -30,7 +30,7 @@ PACKAGES = ["torch", "torchvision", "timm", "transformers", "ultralytics", "onnx
 
 
 def read_rows(file):
-    """By model and exporter; the last one counts."""
+    """Rows by model and exporter; the last of each is used."""
     lines = file.read_text().splitlines() if file.exists() else []
     rows = [json.loads(line) for line in lines]
     return {(row["model"], row["exporter"]): row for row in rows}
@@ -50,7 +50,7 @@ def write_environment(file, command, calibration):
 
 
 def make_rows(name, exporters, options):
-    """One process for the model; exporters it did not get to have that as their problem."""
+    """Runs a model in one process. If it dies, the remaining exporters are reported as not made."""
     steps = pathlib.Path(__file__).with_name("model_sweep_steps.py")
     arguments = [options.work, options.command, options.calibration, name, *exporters]
     with open(options.work / "log", "a") as log:
@@ -76,14 +76,14 @@ def parse():
     parser.add_argument("--page", type=pathlib.Path)
     parser.add_argument("--exporters", default=",".join(EXPORTERS))
     parser.add_argument("--calibration", default="minmax", choices=["minmax", "entropy"],
-                        help="of ONNX Runtime's tool")
+                        help="calibration method of ONNX Runtime's tool")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--failed", action="store_true")
     parser.add_argument("--page-only", action="store_true")
     parser.add_argument("names", nargs="*", metavar="NAME", help="patterns such as 'mobile*'")
     options = parser.parse_args()
     if not options.page_only and not options.command:
-        parser.error("--command is needed")
+        parser.error("--command is required unless --page-only is given")
     return options
 
 

@@ -1,4 +1,4 @@
-"""Architectures for scripts/model_sweep.py, at sizes at which speed means something.
+"""Architectures for scripts/model_sweep.py, large enough to measure speed.
 
 MODELS: name -> function that gives (module, [(input name, tensor), ...]) with random weights, one
 sample. Made with the helpers of torchscript_models.py, whose own list has smaller networks.
@@ -105,7 +105,7 @@ class SuperResolution(nn.Module):
 
 
 def generator(width=32):
-    """As DCGAN has it: transposed convolutions only."""
+    """DCGAN's generator: transposed convolutions only."""
     layers, channels = [], 100
     for i, after in enumerate((8 * width, 4 * width, 2 * width, width)):
         layers += [nn.ConvTranspose2d(channels, after, 4, 2 if i else 1, 1 if i else 0, bias=False),

@@ -1,10 +1,10 @@
-"""docs/model-sweep.md from the rows of scripts/model_sweep.py."""
+"""Writes docs/model-sweep.md from the rows of scripts/model_sweep.py."""
 
 import re
 
 LIMIT = 1e-4
-FASTER, CLEARER = 1.03, 1.0  # what counts as a loss: 3 % of time, 1 dB
-SLOWER = 0.97  # than float; what is nearer to 1 is noise
+FASTER, CLEARER = 1.03, 1.0  # thresholds for a loss against the tool: 3 % of time, 1 dB
+SLOWER = 0.97  # threshold for slower than float; ratios nearer to 1 are noise
 TITLES = {"legacy": "ONNX, legacy", "dynamo": "ONNX, dynamo", "trace": "TorchScript", "pt2": ".pt2"}
 
 
@@ -13,7 +13,7 @@ def differs(value):
 
 
 def problems(row):
-    """What of ours failed in a row; an exporter that failed is not ours."""
+    """Failures of Sparsebit in a row; failures of exporters are not counted."""
     if "not_made" in row:
         return []
     found = []
@@ -71,7 +71,7 @@ def number(value, form):
 
 
 def tool_cells(tool):
-    """Decibels, times as fast, megabytes."""
+    """SNR in dB, speedup, MB."""
     if "problem" in tool and "ms" not in tool:
         return ["fails", "", ""]
     return [number(tool.get("snr"), ".1f"), number(tool.get("ratio"), ".2f"),
@@ -91,7 +91,7 @@ def quantize_table(rows):
 
 
 def losses(row):
-    """Where ONNX Runtime's tool is better than we are, or float is."""
+    """Where Sparsebit's file is slower than float, or slower or less precise than the tool's."""
     ours, theirs = row["sparsebit"], row["onnxruntime"]
     if "ratio" not in ours:
         return []
@@ -108,7 +108,7 @@ def losses(row):
 
 
 def clean(text):
-    """Without the folders of this machine and colours of a terminal."""
+    """Removes folder names and terminal colours."""
     text = re.sub("\x1b\\[[0-9;]*m|\\[[0-9;]+m", "", text)
     return re.sub(r"(?:/[^/\s',():]+)+/([^/\s',():]+)", r"\1", text)[:220]
 
@@ -120,13 +120,13 @@ def named(rows, texts):
 
 
 def counted(rows):
-    """The summary: what the sweep is there to find out."""
+    """The lines of the summary."""
     made = [row for row in rows if "not_made" not in row]
     for exporter in TITLES:
         of = [row for row in made if row["exporter"] == exporter]
         if of:
             same = sum(not differs(row["run"]) for row in of)
-            yield f"- {TITLES[exporter]}: {len(of)} files, {same} compute what torch does"
+            yield f"- {TITLES[exporter]}: {len(of)} files, {same} agree with torch"
     of = [row for row in made if "sparsebit" in row]
     ours = [row["sparsebit"] for row in of]
     theirs = [row["onnxruntime"] for row in of]
@@ -160,7 +160,7 @@ Measured {date} with sparsebit {sparsebit}; {versions}; Python {python}; process
 IMPORT = """
 ## Import
 
-What `sparsebit run` computes against what torch computed: the largest difference as a share of the largest number, at most
+Results of `sparsebit run` compared with torch: the largest difference divided by the largest magnitude, at most
 1e-04. The detectors of torchvision select boxes by score, and with random weights most scores are the same, so that any order
 of the boxes is right: ONNX Runtime and torch differ there as well. Exporters: `torch.onnx.export` with `dynamo=False` and opset 17 (legacy) and with its default settings (dynamo),
 `torch.jit.trace`, and `torch.export.save`. "Not made": the exporter itself failed.
@@ -172,7 +172,7 @@ QUANTIZE = """
 
 `quantize --certify` with 8 random samples, and ONNX Runtime's `quantize_static` on the same samples (the columns "tool"): uint8
 activations, int8 weights per channel, pairs (QDQ), {calibration} calibration, after `quant_pre_process`. MACs: the share computed
-with integers. dB: signal to noise of the worst float output against the float file, on 4 other samples, in ONNX Runtime with all
+in int8. dB: signal to noise of the worst float output against the float file, on 4 other samples, in ONNX Runtime with all
 optimizations; empty where the number of detections differs. Speed: CPU time of the float file over that of the quantized one,
 one thread, batch 1, the least of at least 7 runs taken in turns; 3 % are noise. MB: the float file, then the quantized ones.
 
@@ -195,10 +195,10 @@ def page(rows, environment):
         if of:
             parts += [QUANTIZE.format(title=TITLES[exporter], **environment),
                       "\n".join(quantize_table(of)), "\n"]
-    sections = [("What fails", rows, problems), ("Where we lose", quantized, losses),
+    sections = [("Failures", rows, problems), ("Where sparsebit is worse", quantized, losses),
                 ("Where ONNX Runtime's tool fails", quantized,
                  lambda row: [row["onnxruntime"]["problem"]] if "problem" in row["onnxruntime"] else []),
-                ("What the exporters could not write", rows,
+                ("Failures of the exporters", rows,
                  lambda row: [row["not_made"]] if "not_made" in row else [])]
     for title, of, texts in sections:
         parts += [f"\n## {title}\n\n", "\n".join(named(of, texts)), "\n"]

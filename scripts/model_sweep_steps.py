@@ -1,8 +1,8 @@
-"""What scripts/model_sweep.py does with one model, in a process of its own.
+"""The steps of scripts/model_sweep.py for one model, run in a separate process.
 
 usage: model_sweep_steps.py WORK COMMAND CALIBRATION NAME EXPORTER...
 
-Prints one line of JSON for each exporter. Files that are there already are not exported again.
+Prints one line of JSON for each exporter. Existing files are not exported again.
 """
 
 import json
@@ -34,7 +34,7 @@ def first_line(problem):
 # Export
 
 def write_file(model, inputs, exporter, file):
-    """Returns the names that the file has for the inputs."""
+    """Exports the model and returns the input names in the file."""
     import torch
     names, tensors = [name for name, _ in inputs], tuple(tensor for _, tensor in inputs)
     if exporter == "trace":
@@ -51,7 +51,7 @@ def write_file(model, inputs, exporter, file):
 
 
 def more_samples(tensor, count, generator):
-    """Random numbers as the example's: normal, between 0 and 1, tokens, or the same constant."""
+    """Random samples distributed like the example: normal, in [0, 1), or tokens."""
     shape = (count, *tensor.shape[1:])
     if tensor.dtype == numpy.int64:
         low, high = int(tensor.min()), int(tensor.max())
@@ -86,7 +86,7 @@ def export(name, exporter, folder):
 # Import
 
 def call(command, *arguments):
-    """Standard output, and what went wrong or nothing."""
+    """Runs the command; returns standard output and an error message or None."""
     try:
         done = subprocess.run([command, *map(str, arguments)], capture_output=True, text=True,
                               timeout=SECONDS_PER_COMMAND)
@@ -124,7 +124,7 @@ def check_import(command, file, folder, row):
 # Quantize
 
 def bytes_of(file):
-    """With external data."""
+    """The size of a file, with its external data."""
     return sum(f.stat().st_size for f in (file, file.with_name(file.name + ".data")) if f.exists())
 
 
@@ -149,7 +149,7 @@ def quantize(command, file, folder, row):
 
 
 class Reader:
-    """Samples as ONNX Runtime's tool reads them: one at a time, then nothing."""
+    """Calibration data reader for ONNX Runtime's tool: one sample at a time, then None."""
 
     def __init__(self, file):
         self.values = dict(numpy.load(file))
@@ -197,7 +197,7 @@ def session(file):
 
 
 def snr(reference, found):
-    """Decibels of the worst float output, or None where shapes differ, as after NMS."""
+    """SNR in dB of the worst float output; None if shapes differ, as after NMS."""
     worst_snr = None
     for expected, got in zip(zip(*reference), zip(*found)):
         if expected[0].dtype.kind != "f":
@@ -212,7 +212,7 @@ def snr(reference, found):
 
 
 def fastest(sessions, feed):
-    """The least CPU time of each, in milliseconds, taken in turns."""
+    """The least CPU time of each session in milliseconds; sessions alternate."""
     times = [[] for _ in sessions]
     for each in sessions:
         each.run(None, feed)
@@ -227,7 +227,7 @@ def fastest(sessions, feed):
 
 
 def measure(file, quantized, folder, row):
-    """`quantized`: file by tool."""
+    """Measures SNR and speed of the quantized files, given by tool."""
     fresh = dict(numpy.load(folder / "fresh.npz"))
     feeds = [{n: v[i:i + 1] for n, v in fresh.items()} for i in range(FRESH)]
     reference, tools = session(file), {}
@@ -272,7 +272,7 @@ def main():
     logging.disable(logging.WARNING)
     os.environ.setdefault("SPARSEBIT_ONNXRUNTIME", sys.executable)
     results = os.dup(1)
-    os.dup2(2, 1)  # exporters print to standard output
+    os.dup2(2, 1)  # exporters print to standard output, which is for results only
     for exporter in exporters:
         row = check(name, exporter, pathlib.Path(work), command, calibration)
         os.write(results, (json.dumps(row) + "\n").encode())

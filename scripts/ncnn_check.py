@@ -4,10 +4,10 @@
 usage: ncnn_check.py FOLDER [--venv build/ncnn] [--rounds 50] [--threads 1]
 
 FOLDER has NAME.table (format ncnn_table), NAME.onnx (format onnx_clean), the one input in inputs.npz
-or inputs/*.npy, and the simulation's results in their order in outputs.npz or outputs/*.npy: what
-example_deploy_model writes. ncnn and pnnx, which converts ONNX, come from PyPI. ncnn2int8 does not,
-so its step is done here: layers of the table get integer weights. pnnx names layers itself; they are
-found by their weights.
+or inputs/*.npy, and the simulation's results in order in outputs.npz or outputs/*.npy, as written by
+example_deploy_model. ncnn and pnnx, which converts ONNX, come from PyPI. ncnn2int8 does not, so this
+script does its work: layers in the table get integer weights. pnnx renames layers, so they are
+identified by their weights.
 """
 
 import argparse
@@ -17,8 +17,8 @@ import subprocess
 
 import check_runtime
 
-INT8_TAG = 0x000D4B38  # what follows is int8
-# Layers with weights: the numbers of the parameters "has a bias" and "weights".
+INT8_TAG = 0x000D4B38  # marks int8 weights
+# Layers with weights: the keys of the parameters "has a bias" and "number of weights".
 LAYERS = {"Convolution": (5, 6), "ConvolutionDepthWise": (5, 6), "InnerProduct": (1, 2),
           "Deconvolution": (5, 6)}
 WITHOUT_WEIGHTS = {"Input", "Split", "ReLU", "BinaryOp", "Pooling", "Flatten", "Reshape", "Concat",
@@ -102,14 +102,14 @@ def names_by_weight(file):
 
 
 def quantize(numpy, layers, table, names):
-    """Gives the layers of the table their scales; returns how many there are."""
+    """Sets the scales of the layers in the table; returns their number."""
     done = 0
     for layer in layers:
         if layer.weight is None or layer.type == "Deconvolution":
             continue
         name = names.get(layer.weight.tobytes())
         if name is None or name not in table:
-            print(f"  '{layer.name}' stays float: the table has no such layer")
+            print(f"  '{layer.name}' stays float: it is not in the table")
             continue
         layer.scales = table[name + "_param_0"], table[name]
         layer.params["8"] = "1" if layer.type == "ConvolutionDepthWise" else "2"
@@ -142,7 +142,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
-    # pnnx asks for torch, which converting ONNX does not need.
+    # pnnx depends on torch, which is not needed to convert ONNX.
     check_runtime.use_packages(args.venv, ["ncnn numpy onnx", "--no-deps pnnx"],
                                ["numpy", "ncnn", "onnx"])
     import ncnn
@@ -172,12 +172,12 @@ def main():
     files = [work / f"{name}.ncnn.param", work / f"{name}.ncnn.bin"]
     int8_files = [work / f"{name}_int8.param", work / f"{name}_int8.bin"]
     head, layers = read_model(numpy, *files)
-    print(f"{name} in ncnn {ncnn.__version__}, {args.threads} thread(s)")
+    print(f"{name} in ncnn {ncnn.__version__}, {args.threads} thread{'s' if args.threads != 1 else ''}")
     count = quantize(numpy, layers, table, names_by_weight(model))
     print(f"  int8 runs {count} layers of the {len(table) // 2} in the table")
     write_model(numpy, head, layers, *int8_files)
 
-    # ncnn's int8 Winograd kernels have no room for weights of 8 bits.
+    # ncnn's int8 Winograd kernels overflow with 8-bit weights.
     nets = [load_net(ncnn, *files, args.threads, winograd=True),
             load_net(ncnn, *int8_files, args.threads, winograd=False)]
     for what, net in (("int8", nets[1]), ("float", nets[0])):

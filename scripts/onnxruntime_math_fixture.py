@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Prints what tests/quant/kernels/onnxruntime_math_test.cpp expects: hashes of what ONNX Runtime
-computes from the numbers of that test. Softmax depends on the processor: run it on one with AVX-512
-and on one without. Needs onnx, onnxruntime and numpy."""
+"""Prints the values that tests/quant/kernels/onnxruntime_math_test.cpp expects: hashes of ONNX
+Runtime's results for the inputs of that test. Softmax depends on the processor: run it on one
+with AVX-512 and on one without. Needs onnx, onnxruntime and numpy."""
 
 import numpy as np
 import onnxruntime as ort

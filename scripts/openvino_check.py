@@ -4,8 +4,8 @@
 usage: openvino_check.py FOLDER [--venv build/openvino] [--rounds 50] [--threads 1]
 
 FOLDER has NAME_openvino.onnx (format openvino_fq), NAME.onnx (format onnx_clean), the inputs by
-name in inputs.npz or inputs/*.npy, and the simulation's results in their order in outputs.npz or
-outputs/*.npy: what example_deploy_model writes. OpenVINO comes from PyPI.
+name in inputs.npz or inputs/*.npy, and the simulation's results in order in outputs.npz or
+outputs/*.npy, as written by example_deploy_model. OpenVINO comes from PyPI.
 """
 
 import argparse
@@ -22,7 +22,7 @@ def compiled(core, file, threads):
 
 
 def precisions(model):
-    """How many convolutions and products OpenVINO runs with each type."""
+    """The number of convolutions and matrix products that OpenVINO runs in each type."""
     counts = collections.Counter()
     for node in model.get_runtime_model().get_ops():
         info = node.get_rt_info()
@@ -50,7 +50,7 @@ def main():
     inputs = check_runtime.load_arrays(args.folder, "inputs")
     expected = list(check_runtime.load_arrays(args.folder, "outputs").values())
 
-    print(f"{name} in OpenVINO {openvino.__version__}, {args.threads} thread(s)")
+    print(f"{name} in OpenVINO {openvino.__version__}, {args.threads} thread{'s' if args.threads != 1 else ''}")
     print(f"  int8 runs {precisions(quantized)}")
     for what, model in (("int8", quantized), ("float", original)):
         results = model(inputs)

@@ -3,9 +3,9 @@
 
 usage: peak_memory.py --command build/release/bin/sparsebit MODEL.onnx IMAGES [--samples 100]
 
-Same images, prepared alike (shorter side 256, center crop 224, ImageNet's mean and std), uint8
-activations, int8 weights per channel. Each tool runs in a process of its own, in turns, three times; the
-smallest peak counts. Needs onnxruntime, onnx, numpy and pillow from PyPI for ONNX Runtime's tool.
+Same images, same preprocessing (shorter side 256, center crop 224, ImageNet's mean and std), uint8
+activations, int8 weights per channel. Each tool runs in a separate process, alternating, three times; the
+smallest peak is reported. Needs onnxruntime, onnx, numpy and pillow from PyPI for ONNX Runtime's tool.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def prepared_images(folder, count):
 
 
 def their_tool(model, images, count, out):
-    """In this process: what the tool needs is what this process needs."""
+    """Runs ONNX Runtime's tool in this process, whose peak memory the parent measures."""
     from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType, quantize_static
     from onnxruntime.quantization.shape_inference import quant_pre_process
     import onnx
@@ -55,7 +55,7 @@ def their_tool(model, images, count, out):
 
 
 def peak_of(command):
-    """Megabytes and seconds of a process."""
+    """Peak memory in MB and seconds of a process."""
     started = time.time()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     errors = process.stderr.read()

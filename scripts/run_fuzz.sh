@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Fuzzes readers one after the other:  run_fuzz.sh BUILD SECONDS [TARGET...]
 #
-# The corpus grows in BUILD/corpus/TARGET from real files. Findings stay in BUILD/findings, and the
-# script fails when there is one.
+# The corpus in BUILD/corpus/TARGET starts from real files. Findings are kept in BUILD/findings; the
+# script fails if there is one.
 set -euo pipefail
 
 build=${1:?usage: run_fuzz.sh BUILD SECONDS [TARGET...]}
@@ -37,8 +37,9 @@ for target in "${targets[@]}"; do
   findings=$build/findings/$target
   mkdir -p "$corpus" "$findings"
   seeds_of "$target" "$corpus"
-  echo "$target: $(find "$corpus" -type f | wc -l) files to start from, $seconds seconds"
-  # Leaks are of libtorch's and protobuf's global tables. Memory use has to follow the file's size.
+  echo "$target: $(find "$corpus" -type f | wc -l) seed files, $seconds seconds"
+  # Leak detection is off, since libtorch and protobuf have global tables. The malloc limit checks
+  # that memory use follows the file's size.
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=0 OMP_NUM_THREADS=1 \
     "$build/bin/${target}_fuzz" -max_total_time="$seconds" -max_len="${largest[$target]}" \
     -rss_limit_mb=4096 -malloc_limit_mb="${most_megabytes[$target]}" -timeout=20 -print_final_stats=1 \

@@ -4,10 +4,10 @@
 usage: run_sweep.py --check build/release/bin/sweep --work build/sweep --table FILE.md [--resume]
                     [--forms traced,scripted] [NAME ...]
 
-Each architecture is made and checked in its own process. Fails when a file that torch could make
-is not imported and exported correctly. Results are kept in the work folder as they come; --resume
-takes those of an earlier run and checks only what is missing or named; with --forms the other
-forms of what is named keep their results.
+Each architecture is made and checked in its own process. Fails if a file that torch could make is
+not imported and exported correctly. Results are saved in the work folder; --resume keeps those of an
+earlier run and checks only missing or named architectures; with --forms, the other forms of named
+architectures keep their results.
 """
 
 import argparse
@@ -24,7 +24,7 @@ IMPORT_LIMIT, EXPORT_LIMIT = 1e-5, 1e-4
 
 
 def judge(result: dict) -> str:
-    """not made, failed or passed."""
+    """Returns "not made", "failed" or "passed"."""
     if "not_made" in result:
         return "not made"
     good = ("error" not in result and result["difference"] <= IMPORT_LIMIT
@@ -63,7 +63,7 @@ def in_order(results: list[dict]) -> list[dict]:
 
 
 def earlier_results(path: pathlib.Path) -> dict[str, list[dict]]:
-    """By architecture, as far as a run got."""
+    """Saved results by architecture."""
     by_name: dict[str, list[dict]] = {}
     if path.exists():
         for line in path.read_text().splitlines():

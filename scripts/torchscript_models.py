@@ -13,7 +13,7 @@ def image(size, batch=1):
 
 
 class Part(nn.Module):
-    """One entry of the results of a model that gives a dict or an object."""
+    """Returns one entry of the result of a model that returns a dict or an object."""
 
     def __init__(self, model, names, part):
         super().__init__()
@@ -129,7 +129,7 @@ DECODER = dict(SMALL, num_key_value_heads=2)
 
 
 class Encoder(nn.Module):
-    """nn.TransformerEncoder, which takes a short cut in evaluation mode."""
+    """nn.TransformerEncoder, which has a fast path in eval mode."""
 
     def __init__(self, mask=None, **options):
         super().__init__()
@@ -161,7 +161,7 @@ class Attention(nn.Module):
 
 
 class Product(nn.Module):
-    """scaled_dot_product_attention with its arguments."""
+    """scaled_dot_product_attention with different arguments."""
 
     def __init__(self, kind):
         super().__init__()

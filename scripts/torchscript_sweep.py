@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Traces and scripts many architectures with torch 2 and checks what sparsebit makes of the files.
+"""Traces and scripts many architectures with torch 2 and checks that sparsebit handles the files.
 
 usage: torchscript_sweep.py --command build/release/bin/sparsebit --work FOLDER [--table FILE.md]
                             [--forms trace,script] [--quantize] [--again] [NAME ...]
 
-For each file: it loads and computes what torch computed (1e-4 of the largest number), it converts
-to ONNX, ONNX Runtime computes the same from that, and, with --quantize, it quantizes. Files are kept
-in the work folder and made only once; --again makes them anew. Needs torch 2, torchvision, timm,
+Checks for each file: it is imported and agrees with torch (1e-4 of the largest magnitude), it is
+converted to ONNX, ONNX Runtime agrees, and, with --quantize, it is quantized. Files are kept in the
+work folder and made only once; --again makes them again. Needs torch 2, torchvision, timm,
 transformers and onnxruntime from PyPI; scripts/torchscript_models.py lists the architectures.
 """
 
@@ -45,7 +45,7 @@ def tensors_in(result):
 
 
 def randomize_statistics(model):
-    """So that batch norms do something."""
+    """Randomizes the statistics of batch norms, which would be identities otherwise."""
     import torch
     generator = torch.Generator().manual_seed(1)
     for module in model.modules():
@@ -56,7 +56,7 @@ def randomize_statistics(model):
 
 
 def make(name, form, folder):
-    """Writes model.pt, its inputs and the results of torch."""
+    """Writes model.pt, its inputs and torch's results."""
     import torch
     torch.manual_seed(0)
     model, inputs = MODELS[name]()
@@ -87,7 +87,7 @@ def difference(ours, theirs):
     ours, theirs = ours.astype(numpy.float64), theirs.astype(numpy.float64)
     finite = numpy.isfinite(theirs)
     if not (numpy.isfinite(ours) == finite).all():
-        return "not finite elsewhere"
+        return "different elements are not finite"
     if not finite.any():
         return 0.0
     return float(numpy.abs(ours - theirs)[finite].max() / max(1e-30, numpy.abs(theirs[finite]).max()))
@@ -146,7 +146,7 @@ def check_convert(command, folder, names, result):
         session = onnxruntime.InferenceSession(str(onnx), options, ["CPUExecutionProvider"])
         feed = {i.name: numpy.load(folder / f"in_{i.name}.npy") for i in session.get_inputs()}
         found = session.run(None, feed)
-    except Exception as e:  # whatever ONNX Runtime thinks of the file
+    except Exception as e:  # any error of ONNX Runtime is a result
         result["convert"] = "ONNX Runtime: " + str(e).splitlines()[0][:200]
         return
     theirs = [numpy.load(folder / f"out_{i}.npy") for i in range(len(list(folder.glob("out_*.npy"))))]
@@ -201,7 +201,7 @@ def shown(value):
 
 
 def write_table(results, path):
-    lines = ["| model | form | computes as torch | as ONNX | quantizes |", "|---|---|---|---|---|"]
+    lines = ["| model | form | agrees with torch | as ONNX | quantizes |", "|---|---|---|---|---|"]
     for result in results:
         if "not_made" in result:
             lines.append(f"| {result['name']} | {result['form']} | torch: {shown(result['not_made'])} | | |")

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Checks README.md and docs/: quoted code is the code that the tests compile, and links lead
-somewhere.
+"""Checks README.md and docs/: quoted code must match its source, and link targets must exist.
 
-A line of capitals alone marks something to be filled in, and is an error. A code block below a line `<!-- from: examples/x/main.cpp -->` must stand in that file, line for
-line, as one piece.
+A code block below a line `<!-- from: examples/x/main.cpp -->` must occur in that file unchanged. A
+line of capitals only is a placeholder that was not filled in, and is an error.
 """
 
 import pathlib
@@ -25,11 +24,11 @@ def check(page: pathlib.Path) -> list[str]:
         file = ROOT / source
         if not file.exists() or code not in file.read_text():
             first = code.strip().splitlines()[0] if code.strip() else "(empty)"
-            errors.append(f"{name}: the code quoted from {source} is not there: {first}")
-    errors += [f"{name}: '{gap}' was never filled in" for gap in GAP.findall(text)]
+            errors.append(f"{name}: quoted code not found in {source}: {first}")
+    errors += [f"{name}: placeholder '{gap}' was not filled in" for gap in GAP.findall(text)]
     for target in LINK.findall(CODE.sub("", text)):
         if "://" not in target and not (page.parent / target).exists():
-            errors.append(f"{name}: link to {target} leads nowhere")
+            errors.append(f"{name}: link target {target} does not exist")
     return errors
 
 

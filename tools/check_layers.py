@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Fails when a file includes a header of a layer it may not use.
+"""Fails when a file includes a header of a layer that it may not use.
 
 The layers are those of docs/concepts/architecture.md: each folder of src/ and include/sparsebit/
-uses only the folders named here, and what those use in turn.
+may use the folders listed here and, transitively, those that they use.
 """
 
 import pathlib
@@ -46,7 +46,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+[<"](?:sparsebit/)?([^">]+)[">]')
 
 
 def layer_of(path: str) -> str | None:
-    """The layer a path such as fx/ops/value.h belongs to; the longest name wins."""
+    """The layer of a path such as fx/ops/value.h; the longest matching name wins."""
     matches = [layer for layer in USES if path.startswith(layer + "/")]
     return max(matches, key=len) if matches else None
 

@@ -34,13 +34,14 @@ std::string spellings(const Operator& op) {
 
 int main() {
   const auto all = sparsebit::fx::operators().all();
-  std::cout << "# Operators\n\n"
-            << "Written by `make docs`; do not edit.\n\n"
-            << all.size() << " operators in " << sparsebit::fx::operators().spellings().size()
-            << " spellings. Each spelling takes torch's own arguments; the table shows the names\n"
-            << "under which they are known after a call was read (see\n"
-            << "[operators](../concepts/operators.md)).\n\n"
-            << "| operator | arguments | spellings |\n|---|---|---|\n";
+  std::cout
+      << "# Operators\n\n"
+      << "Written by `make docs`; do not edit.\n\n"
+      << all.size() << " operators in " << sparsebit::fx::operators().spellings().size()
+      << " spellings. Each spelling takes torch's own arguments; the table shows the canonical\n"
+      << "argument names, which calls have after import (see\n"
+      << "[operators](../concepts/operators.md)).\n\n"
+      << "| operator | arguments | spellings |\n|---|---|---|\n";
   for (const Operator* op : all) {
     std::cout << "| `" << op->name << "` | `" << escape(op->schema.to_string()) << "` | "
               << spellings(*op) << " |\n";

@@ -1,5 +1,5 @@
-// Adds an operator to the vocabulary: one entry gives it named arguments, a function form, a
-// module form and gradients.
+// Registers an operator: one entry defines named arguments, a function form, a module form and,
+// with the kernel, gradients.
 
 #include "sparsebit/fx/ops/operator.h"
 #include "sparsebit/fx/printer.h"

@@ -1,4 +1,4 @@
-// Writes a pass of one's own: -linear(x) becomes a linear layer with negated weights.
+// A custom pass: -linear(x) becomes a linear layer with negated weights.
 
 #include "sparsebit/fx/printer.h"
 #include "sparsebit/fx/tracer.h"

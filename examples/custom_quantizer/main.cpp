@@ -1,5 +1,4 @@
-// An observer, a quantizer and a quantizable operator of one's own, used by name like those that
-// come with the library.
+// A custom observer, quantizer and quantizable operator, used by name like the built-in ones.
 
 #include "sparsebit/nn/functional.h"
 #include "sparsebit/nn/layers.h"
@@ -13,7 +12,7 @@
 
 using namespace sparsebit;  // NOLINT: an example
 
-/// Nine tenths of the way to the smallest and the largest number.
+/// The range is 0.9 times the smallest and the largest value.
 class NineTenths : public quant::Observer {
  public:
   using Observer::Observer;

@@ -1,6 +1,6 @@
-// One quantized model in the formats that a platform's tools read, with inputs and the simulation's
-// results, which scripts/openvino_check.py and scripts/ncnn_check.py compare with what the tools
-// compute.
+// Writes a quantized model in the formats of a platform, with inputs and the simulation's results,
+// which scripts/openvino_check.py and scripts/ncnn_check.py compare with those of the vendors'
+// tools.
 //
 //     example_deploy_model FOLDER [ZOO_MODEL] [PLATFORM]
 
@@ -20,7 +20,7 @@ namespace {
 
 void deploy_model(const std::filesystem::path& folder, const std::string& name,
                   const std::string& platform) {
-  // 1. Quantize: calibrate with some images, check with others.
+  // 1. Quantize: calibrate with one set of samples, check with another.
   const at::NoGradGuard no_gradients;
   const zoo::Example example = zoo::make(name);
   std::vector<int64_t> shape = example.inputs.at(0).tensor().sizes().vec();
@@ -34,12 +34,12 @@ void deploy_model(const std::filesystem::path& folder, const std::string& name,
   model.calc_qparams();
   model.set_quant({.weights = true, .features = true});
 
-  // 2. Write.
+  // 2. Write the files.
   const std::string title = name + " for " + model.platform().name;
   for (const auto& file : deploy::deploy(model, model.platform().artefacts, folder, name, title))
     std::cout << file.string() << "\n";
 
-  // 3. What a tool should compute.
+  // 3. Write the results that a tool should compute.
   const fx::Value result = model.forward({unseen});
   std::vector<fx::Value> outputs = {result};
   if (result.is_sequence()) outputs.assign(result.items().begin(), result.items().end());

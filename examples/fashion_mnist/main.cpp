@@ -21,7 +21,7 @@ using namespace sparsebit;  // NOLINT: an example
 
 namespace {
 
-/// Two convolutions and a way past them.
+/// A residual block with two convolutions.
 class Block : public nn::Cloneable<Block> {
  public:
   Block(int64_t in, int64_t out, int64_t stride) : Cloneable("Block", "x") {
@@ -79,7 +79,7 @@ Images load(const std::string& folder, const std::string& part, int64_t most) {
   return {(pixels - 0.286) / 0.353, labels.narrow(0, 0, count).to(at::kLong)};
 }
 
-/// Half of the images mirrored, all of them moved by up to two pixels.
+/// Augmentation: half of the images mirrored, the batch shifted by up to two pixels.
 at::Tensor varied(const at::Tensor& images) {
   const at::Tensor mirrored = at::rand({images.size(0), 1, 1, 1}).lt(0.5);
   const at::Tensor padded = at::constant_pad_nd(at::where(mirrored, images.flip(3), images),
@@ -141,7 +141,7 @@ int main(int argc, char** argv) {
     Network model;
     nn::reset_parameters(model, /*seed=*/1);
     train(model, load(folder, "train", images), epochs);
-    std::cout << "right on test images: " << accuracy(model, load(folder, "t10k", images))
+    std::cout << "accuracy on test images: " << accuracy(model, load(folder, "t10k", images))
               << " %\n";
     exports::export_onnx(
         *fx::Tracer().trace(model), argv[1],

@@ -1,5 +1,5 @@
-// The whole way in C++: a network, a config, calibration, other bits for one layer, what layers
-// lose, a file and back.
+// Quantization from C++: network, config, other bits for one layer, calibration, SNR of each layer,
+// saving and loading.
 
 #include "sparsebit/export/quantized_file.h"
 #include "sparsebit/quant/error_profiler.h"
@@ -31,7 +31,7 @@ A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}
   model.set_quant({.weights = true, .features = true});
 
   const at::Tensor x = at::randn({8, 3, 32, 32});
-  std::cout << "signal to noise of each layer, in dB:\n";
+  std::cout << "SNR of each layer, in dB:\n";
   for (const quant::LayerError& error :
        quant::quantization_error(model, {x}, quant::signal_to_noise, quant::ErrorScope::Alone))
     std::cout << "  " << error.layer << "  " << error.value << "\n";
@@ -43,6 +43,6 @@ A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}
 
   const at::NoGradGuard no_gradients;
   const bool same = at::equal(again->forward({x}).tensor(), model.forward({x}).tensor());
-  std::cout << "the file gives the same results: " << (same ? "yes" : "no") << "\n";
+  std::cout << "the loaded file gives the same results: " << (same ? "yes" : "no") << "\n";
   return same ? 0 : 1;
 }

@@ -71,11 +71,11 @@ Registry<ArtefactFormat>& artefact_formats() {
         {"ncnn: int8 calibration table with scales of weights and of layers' inputs, text",
          "ncnn2int8 {name}.param {name}.bin {name}_int8.param {name}_int8.bin {name}.table, where "
          "the layers of {name}.param are called like the nodes of {name}.onnx; run without "
-         "Winograd (opt.use_winograd_convolution = false), which has no room for 8 bits",
+         "Winograd (opt.use_winograd_convolution = false), which overflows with 8-bit weights",
          write_ncnn_table});
     r.add("onnx_clean",
           {"float ONNX without quantizers, weights clipped to their quantized range, not rounded",
-           "the model that the files of ranges belong to", write_onnx_clean});
+           "the float model that the range files of the other formats refer to", write_onnx_clean});
     r.add("onnx_qdq", {"ONNX with pairs of QuantizeLinear and DequantizeLinear",
                        "any runtime that reads Q/DQ pairs, such as "
                        "onnxruntime.InferenceSession(\"{name}_qdq.onnx\")",

@@ -14,7 +14,7 @@
 namespace sparsebit::deploy {
 namespace {
 
-/// Consumers of a quantizer read its input instead.
+/// Removes quantizers: their consumers read the quantizer's input instead.
 void remove_quantizers(fx::GraphModule& module) {
   for (fx::Node* node : module.graph().node_list()) {
     if (!quant::find_quantizer(module, *node)) continue;
@@ -23,7 +23,7 @@ void remove_quantizers(fx::GraphModule& module) {
   }
 }
 
-/// Whether a node transposes a weight that nobody else reads.
+/// Whether a node transposes a weight and is its only consumer.
 bool transposes_weight(const onnx::NodeProto& node, const OnnxLinks& links) {
   if (node.op_type() != "Transpose" || links.readers(node.output(0)).empty()) return false;
   const onnx::TensorProto* weight = links.constant(node.input(0));
@@ -36,9 +36,10 @@ void transpose(onnx::TensorProto& matrix, const std::string& name) {
   matrix = io::to_tensor_proto(io::take_tensor(matrix, none).t().contiguous(), name);
 }
 
-/// The weight of a product is stored as MatMul takes it: tools look for a constant there.
+/// Stores weights that are transposed for MatMul transposed instead: vendors' tools expect a
+/// constant as MatMul's operand.
 void store_transposed_weights(onnx::GraphProto& graph) {
-  std::map<std::string, std::string> transposed;  // weights by what Transpose makes of them
+  std::map<std::string, std::string> transposed;  // weight by Transpose's output
   {
     const OnnxLinks links(graph);
     for (const onnx::NodeProto& node : graph.node()) {

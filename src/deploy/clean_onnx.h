@@ -7,11 +7,10 @@
 
 namespace sparsebit::deploy {
 
-/// The model's float ONNX, see DeployModel::clean(), and what the values of its graph are called
-/// there.
+/// The model's float ONNX, see DeployModel::clean(), and the names of the nodes' results in it.
 exports::NamedOnnx clean_onnx(const quant::QuantModel& model);
 
-/// What the file calls a weight that it stores the other way round.
+/// The name in the file of a weight that is stored transposed.
 std::string transposed_name(const std::string& weight);
 
 }  // namespace sparsebit::deploy

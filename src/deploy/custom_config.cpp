@@ -12,7 +12,7 @@ namespace {
 using Settings = std::vector<Setting>;
 using Names = std::map<std::string, std::string, std::less<>>;
 
-/// MQBench's observers; its MSEObserver looks at single batches.
+/// MQBench's observers. Its MSEObserver evaluates each batch separately.
 const Names& observer_names() {
   static const Names names = {{"MinMaxObserver", "minmax"},
                               {"EMAMinMaxObserver", "moving_average"},
@@ -35,7 +35,7 @@ const Names& quantizer_names() {
   return names;
 }
 
-/// Arguments of observers and fake quantizers, and the keys of a qconfig they are.
+/// Arguments of MQBench's observers and the corresponding keys of a qconfig.
 const Names& argument_keys() {
   static const Names names = {{"p", "OBSERVER.BATCH_MSE.P"},
                               {"ema_ratio", "OBSERVER.MOVING_AVERAGE.EMA_RATIO"},
@@ -55,7 +55,7 @@ void add(const std::string& key, const std::string& value, const Yaml& found, Se
   into.push_back({key, value, found.where()});
 }
 
-/// A name of MQBench's, or one of ours.
+/// Translates MQBench's names; other names are returned unchanged.
 std::string translated(const Yaml& value, const Names& names) {
   const auto it = names.find(value.to_text());
   return it == names.end() ? value.to_text() : it->second;
@@ -97,7 +97,7 @@ void read_scheme(const Yaml& map, Settings& into) {
       map, into);
 }
 
-/// The type that was chosen before, or that platforms have.
+/// The quantizer type set earlier, or the platforms' default.
 std::string chosen_quantizer(const Settings& settings) {
   for (const Setting& setting : settings) {
     if (setting.key == "QUANTIZER.TYPE") return setting.value;
@@ -114,7 +114,7 @@ void read_quantizer_arguments(const Yaml& map, Settings& into) {
   const std::string chosen = chosen_quantizer(into);
   for (const auto& [name, value] : map.entries()) {
     SPARSEBIT_CHECK(name != "scale" && name != "zero_point", InvalidArgument, value.where(),
-                    ": calibration finds where scales and zero points start; leave it out");
+                    ": calibration sets the initial scale and zero point; remove this argument");
     const auto key = keys.find({chosen, name});
     if (key != keys.end()) {
       add(key->second, value.to_text(), value, into);
@@ -131,7 +131,7 @@ void read_quantizer_arguments(const Yaml& map, Settings& into) {
 
 void read_qconfig(const Yaml& map, CustomConfig& config) {
   std::vector<Yaml::Entry> entries = map.entries();
-  // What the arguments of a quantizer mean depends on which one it is.
+  // The meaning of a quantizer's arguments depends on its type, so types are read first.
   std::stable_partition(entries.begin(), entries.end(), [](const Yaml::Entry& entry) {
     return entry.first.ends_with("_fakequantize");
   });
@@ -187,7 +187,7 @@ void read_selection(const Yaml& map, CustomConfig& config) {
   }
 }
 
-/// null, true, 3, 0.5, same, "3", [2, 3]
+/// null, true, 3, 0.5, text, "3", [2, 3]
 fx::Value value_of(const Yaml& value) {
   if (value.is_null()) return fx::None();
   if (value.is_list()) {

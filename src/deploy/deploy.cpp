@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kReadme = "README.md";
 constexpr const char* kNotRun = "The vendors' tools were not run here";
 
-/// What one format gives.
+/// The files of one format.
 struct Artefact {
   std::string format;
   std::vector<DeployFile> files;
@@ -33,7 +33,7 @@ std::vector<Artefact> make_artefacts(const DeployModel& model,
                               [&] { return "while writing the format '" + format + "'"; })});
     for (const DeployFile& file : artefacts.back().files) {
       SPARSEBIT_CHECK(names.insert(file.name).second, InvalidArgument, "format '", format,
-                      "' writes '", file.name, "', which is there already");
+                      "' writes '", file.name, "', a file name that is already in use");
     }
   }
   return artefacts;
@@ -46,7 +46,7 @@ std::string with_name(std::string text, const std::string& name) {
   return text;
 }
 
-/// A tensor counts once, however many readers see it.
+/// Counts quantized tensors. A tensor with several quantizers counts once.
 size_t count(const quant::QuantModel& model, quant::Target target) {
   std::set<std::string> tensors;
   for (const quant::QuantPoint& point : model.points()) {
@@ -78,7 +78,7 @@ std::string list_inputs(const quant::QuantModel& model) {
   return text;
 }
 
-/// By which a folder is known again.
+/// Identifies the model and platform of a folder.
 std::string marker(const std::string& model_name, const std::string& platform) {
   return "<!-- sparsebit deploy: " + model_name + " for " + platform + " -->";
 }
@@ -108,12 +108,12 @@ void check_not_overwritten(const std::filesystem::path& folder,
     for (const auto& input : read) {
       SPARSEBIT_CHECK(!std::filesystem::equivalent(folder / file.name, input, none),
                       InvalidArgument, (folder / file.name).string(),
-                      ": this is read, so it cannot be written; choose another folder or --name");
+                      ": this input file would be overwritten; choose another folder or --name");
     }
   }
 }
 
-/// All are complete on disk before the first appears.
+/// Writes all files to disk before the first gets its final name.
 std::vector<std::filesystem::path> write_together(const std::filesystem::path& folder,
                                                   const std::vector<DeployFile>& files) {
   std::error_code failed;
@@ -144,12 +144,13 @@ void check_deploy_folder(const std::filesystem::path& folder, const std::string&
   const std::string start = "<!-- sparsebit deploy: ", end = " -->";
   const size_t at = there.find(start);
   SPARSEBIT_CHECK(at != std::string::npos, InvalidArgument, readme.string(),
-                  ": there is a README already that deploy did not write; choose another folder");
+                  ": this README.md was not written by deploy; choose another folder");
   if (there.find(marker(model_name, platform)) != std::string::npos) return;
   const size_t from = at + start.size();
-  throw Error(ErrorKind::InvalidArgument, c10::str(folder.string(), ": these are the files of ",
-                                                   there.substr(from, there.find(end, from) - from),
-                                                   "; choose another folder"));
+  throw Error(
+      ErrorKind::InvalidArgument,
+      c10::str(folder.string(), ": this folder has the files of ",
+               there.substr(from, there.find(end, from) - from), "; choose another folder"));
 }
 
 std::vector<std::filesystem::path> deploy(const quant::QuantModel& model,
@@ -157,9 +158,10 @@ std::vector<std::filesystem::path> deploy(const quant::QuantModel& model,
                                           const std::filesystem::path& folder,
                                           const std::string& model_name, const std::string& title,
                                           const std::vector<std::filesystem::path>& read) {
-  SPARSEBIT_CHECK(!formats.empty(), InvalidArgument, "deploy: no format is named");
+  SPARSEBIT_CHECK(!formats.empty(), InvalidArgument,
+                  "deploy: no formats given; expected at least one");
   SPARSEBIT_CHECK(!model_name.empty() && model_name.find('/') == std::string::npos, InvalidArgument,
-                  "deploy: '", model_name, "' cannot be the name of files");
+                  "deploy: '", model_name, "' is not a valid file name");
   const DeployModel view(model, model_name);
   std::vector<Artefact> artefacts = make_artefacts(view, formats);
   DeployFile about{kReadme, readme(view, artefacts, title)};

@@ -36,10 +36,12 @@ class RangeFinder {
  private:
   void add(const quant::QuantPoint& point) {
     const auto name = clean_.tensors.find(quantized_node(point).name());
-    if (name == clean_.tensors.end()) return;  // it was computed by the exporter
+    if (name == clean_.tensors.end()) return;  // folded by the exporter
     const quant::QuantSpec& spec = point.quantizer->spec();
     const bool squeezes = point.is_feature() && point.quantizer->squeezes_by();
-    SPARSEBIT_CHECK(!squeezes, Unsupported, "dorefa of features is no range, ", point.place());
+    SPARSEBIT_CHECK(!squeezes, Unsupported,
+                    "activations quantized by dorefa have no range that a file can hold, ",
+                    point.place());
     const quant::QParams found = point.quantizer->covering_qparams();
     TensorRange range{.tensor = name->second,
                       .kind = kind_of(point),
@@ -64,7 +66,7 @@ class RangeFinder {
     return *quantizer->inputs().front();
   }
 
-  /// The weight of a product is stored the other way round.
+  /// Weights of MatMul are stored transposed.
   void follow_transpose(TensorRange& range) const {
     if (links_.constant(range.tensor) || !links_.constant(transposed_name(range.tensor))) return;
     range.tensor = transposed_name(range.tensor);
@@ -102,7 +104,7 @@ void propagate_ranges(const onnx::GraphProto& graph, std::vector<TensorRange>& r
     return std::find_if(ranges.begin(), ranges.end(),
                         [&](const TensorRange& range) { return range.tensor == tensor; });
   };
-  for (int i = graph.node_size() - 1; i >= 0; --i) {  // from the end: one inherits from the next
+  for (int i = graph.node_size() - 1; i >= 0; --i) {  // from the end, through chains of copies
     const onnx::NodeProto& node = graph.node(i);
     if (!copies.contains(node.op_type()) || links.constant(node.input(0))) continue;
     const auto result = range_of(node.output(0));

@@ -12,8 +12,8 @@ namespace sparsebit::deploy {
 std::vector<TensorRange> find_ranges(const quant::QuantModel& model,
                                      const exports::NamedOnnx& clean);
 
-/// The input of a Flatten, Reshape or Resize holds the same numbers as its result: without a range
-/// of its own it inherits the result's.
+/// Gives the input of a Flatten, Reshape or Resize the range of the output, which has the same
+/// values, unless the input has a range.
 void propagate_ranges(const onnx::GraphProto& graph, std::vector<TensorRange>& ranges);
 
 }  // namespace sparsebit::deploy

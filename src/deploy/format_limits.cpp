@@ -14,23 +14,23 @@ bool are_powers_of_two(const at::Tensor& scale) {
   return at::equal(mantissa, at::full_like(mantissa, 0.5));
 }
 
-/// The rule that a range breaks; empty when it breaks none.
+/// The limit that a range exceeds; empty if it is within all of them.
 std::string broken_rule(const TensorRange& range, const FormatLimits& limits) {
   const bool is_weight = range.kind == TensorKind::Weight;
-  if (!range.uniform && !limits.logarithmic) return "it has steps of one size, not logarithms";
-  if (range.scale.dim() > 1) return "it has no scales per group of inputs";
+  if (!range.uniform && !limits.logarithmic)
+    return "expected uniform steps, found logarithmic ones";
+  if (range.scale.dim() > 1) return "expected one scale per tensor or channel, found one per group";
   if (range.is_per_channel() && !(limits.channels && is_weight))
-    return is_weight ? "it has one scale for a weight, not one per channel"
-                     : "it has one scale for an activation, not one per channel";
+    return "expected one scale per tensor, found one per channel";
   if (!limits.zero_points && !range.is_symmetric())
-    return c10::str("it has signed integers without zero point, not ", range.qmin, " to ",
+    return c10::str("expected signed integers without zero point, found ", range.qmin, " to ",
                     range.qmax, " (affine)");
   if (range.bits < limits.least_bits || range.bits > limits.most_bits)
-    return c10::str("it has ", limits.least_bits,
+    return c10::str("expected ", limits.least_bits,
                     limits.least_bits == limits.most_bits ? "" : c10::str(" to ", limits.most_bits),
-                    " bits, not ", range.bits);
+                    " bits, found ", range.bits);
   if (limits.powers_of_two && !are_powers_of_two(range.scale))
-    return "its scales are powers of two (QUANTIZER.SCALE_BITS: 1)";
+    return "expected scales that are powers of two (QUANTIZER.SCALE_BITS: 1)";
   return "";
 }
 
@@ -38,7 +38,7 @@ std::string broken_rule(const TensorRange& range, const FormatLimits& limits) {
 
 std::vector<TensorRange> ranges_within(const DeployModel& model, const FormatLimits& limits) {
   std::vector<TensorRange> found;
-  std::map<std::string, size_t> seen;  // place in `found`
+  std::map<std::string, size_t> seen;  // index into `found`
   for (const TensorRange& range : model.ranges()) {
     if (range.kind == TensorKind::Bias) continue;
     if (range.kind == TensorKind::Weight && !limits.weights) continue;
@@ -47,7 +47,7 @@ std::vector<TensorRange> ranges_within(const DeployModel& model, const FormatLim
                     "': ", to_string(range.kind), " '", range.tensor, "': ", rule);
     const auto [it, is_new] = seen.emplace(range.tensor, found.size());
     SPARSEBIT_CHECK(is_new, Unsupported, "format '", limits.format, "': tensor '", range.tensor,
-                    "' is quantized differently for different readers, and the file has one range ",
+                    "' is quantized differently for different consumers; the format has one range ",
                     "per tensor");
     found.push_back(range);
   }

@@ -7,8 +7,8 @@
 
 namespace sparsebit::deploy {
 
-/// Results of convolutions that only a Relu or a Clip from 0 to 6 reads, by the result of that:
-/// runtimes compute both as one step, so that both tensors have one range.
+/// Outputs of convolutions whose only consumer is a Relu or a Clip from 0 to 6, by the output of
+/// that consumer. Runtimes fuse the two nodes, so both tensors have the same range.
 std::map<std::string, std::string> convolutions_before_relu(const onnx::GraphProto& graph);
 
 }  // namespace sparsebit::deploy

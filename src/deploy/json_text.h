@@ -12,8 +12,8 @@ namespace sparsebit::deploy {
 
 using Json = nlohmann::ordered_json;
 
-/// What `read` makes of a file. Throws InvalidModel, naming the format, when it is not JSON or has
-/// not what `read` looks for.
+/// Parses JSON and returns the result of `read`. Throws InvalidModel, naming the format, when the
+/// text is not JSON or lacks a key that `read` needs.
 template <class Read>
 auto read_json(const std::string& text, const std::string& format, const Read& read) {
   try {
@@ -29,10 +29,10 @@ std::vector<double> numbers_of(const at::Tensor& tensor);
 /// One number, or a list when there is one per channel.
 Json number_or_list(const at::Tensor& tensor);
 
-/// The inverse: one number is a list of one.
+/// The inverse of number_or_list(): a single number becomes a list of one.
 std::vector<double> list_of(const Json& json);
 
-/// With line breaks, for people.
+/// Indented JSON text.
 std::string pretty(const Json& json);
 
 }  // namespace sparsebit::deploy

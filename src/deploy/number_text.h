@@ -14,7 +14,7 @@ std::string number_text(Number value) {
   return {text, end.ptr};
 }
 
-/// The number of a text of digits; false when it is something else.
+/// Parses a whole text as a number; returns false if it is not one.
 template <class Number>
 bool read_number(std::string_view text, Number& value) {
   const std::from_chars_result end = std::from_chars(text.data(), text.data() + text.size(), value);

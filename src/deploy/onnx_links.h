@@ -8,7 +8,7 @@
 
 namespace sparsebit::deploy {
 
-/// Which node of an ONNX graph makes a tensor and which read it. Points into the graph.
+/// Producer and consumers of each tensor of an ONNX graph. Points into the graph.
 class OnnxLinks {
  public:
   explicit OnnxLinks(const onnx::GraphProto& graph);
@@ -16,7 +16,7 @@ class OnnxLinks {
   /// Null for inputs of the model and for constants.
   const onnx::NodeProto* maker(const std::string& tensor) const;
   const std::vector<const onnx::NodeProto*>& readers(const std::string& tensor) const;
-  /// Null when it is none.
+  /// The initializer of this name; null if there is none.
   const onnx::TensorProto* constant(const std::string& tensor) const;
 
  private:
@@ -25,7 +25,7 @@ class OnnxLinks {
   std::map<std::string, const onnx::TensorProto*> constants_;
 };
 
-/// An attribute of whole numbers, `otherwise` where the node has none.
+/// An integer attribute; `otherwise` if the node does not have it.
 int64_t int_attribute(const onnx::NodeProto& node, const std::string& name, int64_t otherwise);
 
 }  // namespace sparsebit::deploy

@@ -11,7 +11,7 @@ namespace {
 
 using platforms::PlatformPtr;
 
-/// Stops at modules of some types as well.
+/// A tracer that does not trace into modules of the given types either.
 class LeafTracer : public fx::Tracer {
  public:
   explicit LeafTracer(const std::vector<std::string>& types) : types_(types.begin(), types.end()) {}
@@ -24,20 +24,21 @@ class LeafTracer : public fx::Tracer {
   std::set<std::string> types_;
 };
 
-/// A description, so that a saved simulation has it, too.
+/// A platform with the placement of academic_mode, as a YAML description, so that a saved
+/// simulation keeps it.
 PlatformPtr academic(const PlatformPtr& platform) {
   const PlatformPtr* known = platforms::platforms().find(platform->name);
   SPARSEBIT_CHECK(known && *known == platform, InvalidArgument,
-                  "academic_mode is for built-in platforms; write a placement of its own into ",
-                  platform->name);
+                  "academic_mode is for built-in platforms only; set `placement` in the file of ",
+                  platform->name, " instead");
   return platforms::parse_platform("name: " + platform->name + "\nbased_on: " + platform->name +
                                        "\nplacement: {transparent: [], unsigned_after: [relu]}\n",
                                    "academic_mode");
 }
 
-/// Each module once, also where several calls share it.
+/// Replaces each module once, even if several calls share it.
 void replace_modules(fx::GraphModule& graph, const CustomConfig& custom) {
-  std::map<fx::ModulePtr, fx::ModulePtr> made;  // what is replaced lives as long as this
+  std::map<fx::ModulePtr, fx::ModulePtr> made;  // keeps replaced modules alive
   std::set<std::string> used;
   for (const fx::Node& node : graph.graph().nodes()) {
     if (node.op() != fx::Opcode::CallModule) continue;
@@ -51,7 +52,7 @@ void replace_modules(fx::GraphModule& graph, const CustomConfig& custom) {
     if (is_new) {
       const fx::ModulePtr replacement = mapping->second(*module);
       SPARSEBIT_CHECK(replacement, InvalidArgument, "module_mapping: the function for '",
-                      mapping->first, "' gives no module");
+                      mapping->first, "' returned no module");
       it->second = replacement;
       made.emplace(replacement, replacement);
     }
@@ -59,7 +60,7 @@ void replace_modules(fx::GraphModule& graph, const CustomConfig& custom) {
   }
   for (const auto& [type, make] : custom.module_mapping) {
     SPARSEBIT_CHECK(used.contains(type), InvalidArgument, "module_mapping: no module of type '",
-                    type, "' is called in the model");
+                    type, "' is called in the model; remove the entry");
   }
 }
 
@@ -69,7 +70,8 @@ void at_place(const Setting& setting, const Work& work) {
   with_context(work, [&] { return setting.where; });
 }
 
-/// Settings that do not go together: the error begins with the key of one of them.
+/// Checks the combined settings. The error starts with a key; if that is a setting of `custom`,
+/// adds where it was set.
 void check(const quant::QConfig& config, const CustomConfig& custom) {
   try {
     quant::check_qconfig(config);
@@ -100,7 +102,8 @@ quant::QConfig customized(quant::QConfig config, const CustomConfig& custom) {
   }
   check(config, custom);
   config.selection = custom.selection;
-  for (const std::string& name : custom.extra_passes) passes::passes().get(name);  // or throw
+  for (const std::string& name : custom.extra_passes)
+    passes::passes().get(name);  // throws if unknown
   config.schedule.passes_before = custom.extra_passes;
   config.schedule.extra = custom.fusions;
   return config;
@@ -115,8 +118,8 @@ quant::QuantModel prepare_by_platform(fx::Module& model, const std::string& plat
     SPARSEBIT_CHECK(custom.trace.preserve.empty() && custom.trace.concrete_args.empty() &&
                         custom.leaf_modules.empty(),
                     InvalidArgument,
-                    "preserve_attr, concrete_args and leaf_module are for models that are traced, "
-                    "and this is a graph already");
+                    "preserve_attr, concrete_args and leaf_module are for models that are traced; "
+                    "this model is a graph already");
     graph = given->clone_graph_module();
   } else {
     graph = LeafTracer(custom.leaf_modules).trace(model, custom.trace)->clone_graph_module();

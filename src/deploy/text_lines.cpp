@@ -12,7 +12,7 @@ namespace {
 template <class Number>
 Number parsed(const std::string& word, const std::string& format) {
   Number value = 0;
-  SPARSEBIT_CHECK(read_number(word, value), InvalidModel, format, ": '", word, "' is no number");
+  SPARSEBIT_CHECK(read_number(word, value), InvalidModel, format, ": '", word, "' is not a number");
   return value;
 }
 

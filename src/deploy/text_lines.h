@@ -5,13 +5,13 @@
 
 namespace sparsebit::deploy {
 
-/// A line of a text file, cut into words at spaces.
+/// A line of a text file, split at whitespace.
 using Words = std::vector<std::string>;
 
-/// The lines of a text; empty ones are left out.
+/// The lines of a text, without empty ones.
 std::vector<Words> words_of_lines(const std::string& text);
 
-/// A word that has to be a number. Throws InvalidModel, naming the format and the word.
+/// Parses a word as a number. Throws InvalidModel, naming the format and the word.
 double number_of(const std::string& word, const std::string& format);
 float float_of(const std::string& word, const std::string& format);
 

@@ -15,7 +15,8 @@ namespace {
 using fx::Node;
 using fx::Value;
 
-/// "onnx.com.microsoft.Gelu" -> {"com.microsoft", "Gelu"}; a note tells of a type with a dot.
+/// "onnx.com.microsoft.Gelu" -> {"com.microsoft", "Gelu"}; the note `_type` gives an operator type
+/// that contains a dot.
 std::pair<std::string, std::string> domain_and_type(const Node& node) {
   const std::string path = node.target().substr(std::string("onnx.").size());
   const Value* type = node.kwarg("_type");
@@ -28,7 +29,7 @@ std::pair<std::string, std::string> domain_and_type(const Node& node) {
   return {path.substr(0, dot), path.substr(dot + 1)};
 }
 
-/// Notes start with an underscore; an attribute that does so in its file has two.
+/// Importer notes start with one underscore; an attribute whose own name starts with one has two.
 bool is_note(const std::string& name) { return name.starts_with('_') && !name.starts_with("__"); }
 
 std::string attribute_name(const std::string& name) {

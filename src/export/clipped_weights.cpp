@@ -5,7 +5,7 @@
 namespace sparsebit::exports {
 namespace {
 
-/// What the quantizer rounds: of dorefa the squeezed weight.
+/// The values that the quantizer rounds: for dorefa, tanh of the weight scaled to [-1, 1].
 at::Tensor rounded_by(const quant::Quantizer& quantizer, const at::Tensor& weight) {
   if (!quantizer.squeezes_by()) return weight;
   const at::Tensor squeezed = at::tanh(weight);
@@ -15,7 +15,7 @@ at::Tensor rounded_by(const quant::Quantizer& quantizer, const at::Tensor& weigh
 at::Tensor clipped(quant::Quantizer& quantizer, const at::Tensor& weight) {
   const quant::QuantSpec& spec = quantizer.spec();
   const quant::QParams found = quantizer.covering_qparams();
-  if (!quantizer.has_uniform_steps()) {  // the tool rounds in its own way
+  if (!quantizer.has_uniform_steps()) {  // the vendor's tool rounds itself
     const at::Tensor largest = found.scale * static_cast<double>(spec.qmax());
     return at::minimum(at::maximum(weight.detach(), -largest), largest);
   }

@@ -11,7 +11,7 @@
 namespace sparsebit::exports {
 namespace {
 
-/// Nodes whose value is known are replaced by it, so that fx::Args can read them.
+/// Replaces nodes with a known value by that value, so that fx::Args can read it.
 fx::Args with_known_values(const fx::Args& args, ValueSource& source) {
   std::vector<fx::Value> values;
   for (const fx::Value& value : args.values()) {
@@ -23,7 +23,7 @@ fx::Args with_known_values(const fx::Args& args, ValueSource& source) {
   return {args.schema(), std::move(values)};
 }
 
-/// A tensor that takes part in type promotion as `value` does.
+/// A tensor with the same effect on type promotion as `value`.
 at::Tensor stand_in(const NodeResult& value) {
   if (value.is_plain() && value.plain.is_number())
     return at::native::wrapped_scalar_tensor(value.plain.to_scalar());
@@ -122,7 +122,7 @@ OnnxTensor Call::int_vector(const NodeResult& value) {
                                             : std::vector<int64_t>{value.plain.to_int()});
   }
   std::vector<OnnxTensor> parts;
-  std::vector<int64_t> run;  // of known numbers
+  std::vector<int64_t> run;  // known numbers, stored as one constant
   const auto flush = [&] {
     if (!run.empty()) parts.push_back(w.ints(run));
     run.clear();

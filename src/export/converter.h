@@ -13,22 +13,22 @@
 
 namespace sparsebit::exports {
 
-/// Where converters find the values of our graph.
+/// Gives converters the values of our graph.
 class ValueSource {
  public:
   virtual ~ValueSource() = default;
   virtual NodeResult value_of(const fx::Node& node) = 0;
   /// Dotted path of a tensor of the model, "" for any other.
   virtual std::string path_of(const at::Tensor& tensor) const = 0;
-  /// Whether this is the only node that uses a tensor of the model.
+  /// Whether at most one node uses a tensor of the model.
   virtual bool used_once(const at::Tensor& tensor) const = 0;
 };
 
-/// One call of an operator that is being written as ONNX.
+/// One operator call that is being exported to ONNX.
 ///
 /// Arguments are read by the names of the operator's schema. integer(), ints(), flag(), ... need a
-/// value that is known now and throw Unsupported, naming the argument, when it is computed by the
-/// graph; val(), tensor() and int_vector() take either.
+/// constant and throw Unsupported, naming the argument, when it is computed in the graph; val(),
+/// tensor() and int_vector() take either.
 class Call {
  public:
   Call(const fx::Node& node, const fx::Args& args, GraphWriter& writer, ValueSource& source);
@@ -37,7 +37,7 @@ class Call {
   GraphWriter& w;
 
   bool is_none(std::string_view name) const { return args_.is_none(name); }
-  const fx::Args& args() const { return args_; }  ///< known nodes replaced by their values
+  const fx::Args& args() const { return args_; }  ///< nodes with known values replaced by these
   bool flag(std::string_view name) const;
   int64_t integer(std::string_view name) const;
   double number(std::string_view name) const;
@@ -57,12 +57,12 @@ class Call {
   /// Numbers, known or not, as int64[n]; one number counts as a list of one.
   OnnxTensor int_vector(const NodeResult& value);
   OnnxTensor int_vector(std::string_view name) { return int_vector(val(name)); }
-  /// As 0-dim tensor of a type.
+  /// As 0-dim tensor of type `dtype`.
   OnnxTensor scalar(const NodeResult& value, at::ScalarType dtype);
-  /// An operand of an elementwise operator in the type that it computes in.
+  /// An operand of an elementwise operator, converted to `dtype`.
   OnnxTensor operand(const NodeResult& value, at::ScalarType dtype);
 
-  /// The model's tensor behind an argument, undefined when it is something else.
+  /// The parameter or buffer that is the argument; undefined if it is neither.
   at::Tensor model_tensor(std::string_view name) const;
   const ValueSource& source() const { return source_; }
 
@@ -77,20 +77,20 @@ class Call {
   fx::Args args_;
 };
 
-/// Writes one call; returns what the call gives. An in-place form gives the new content.
+/// Exports one call and returns its result; for an in-place operator, the new content.
 using Converter = std::function<NodeResult(Call&)>;
 using Converters = Registry<Converter>;
 
 /// All converters by canonical operator name.
 const Converters& converters();
 
-/// torch's result type of an elementwise operator: numbers count less than tensors, tensors without
-/// dimensions less than others.
+/// torch's type promotion of an elementwise operator: numbers count less than 0-dim tensors, and
+/// these less than other tensors.
 at::ScalarType result_type(const NodeResult& a, const NodeResult& b);
 at::ScalarType dtype_of(const NodeResult& value);
 /// Whether a value is a tensor, constant or not.
 bool holds_tensor(const NodeResult& value);
-/// Runtimes add, compare, ... only some types: bools and narrow integers are widened.
+/// Runtimes have arithmetic kernels for some types only: bools and narrow integers become int32.
 at::ScalarType computable(at::ScalarType dtype);
 
 }  // namespace sparsebit::exports

@@ -18,7 +18,7 @@ using fx::Node;
 using fx::Opcode;
 using fx::Value;
 
-/// What a model returns, tuples and dicts flattened, without None.
+/// The values that a model returns, tuples and dicts flattened, without None.
 void returned_values(const Value& value, std::vector<Value>& leaves) {
   if (value.is_sequence()) {
     for (const Value& item : value.items()) returned_values(item, leaves);
@@ -35,7 +35,8 @@ const std::set<std::string, std::less<>>& random_operators() {
   return names;
 }
 
-/// Constants that ONNX makes from their sizes; above this many elements they are not stored.
+/// Larger constants of one value (zeros, ones, full, ...) are computed in the graph instead of
+/// stored.
 constexpr int64_t kLargestStoredFill = 1024;
 
 bool is_large_fill(const std::string& op, const Value& value) {
@@ -92,7 +93,7 @@ void Exporter::index_model() {
   }
 }
 
-/// Every node's value gets the node's name, unless a result of the model or an input has it.
+/// Names every value after its node, unless an input or output of the model has that name.
 void Exporter::name_values() {
   for (const InputSpec& input : facts_.inputs) writer_.reserve(input.node->target());
   output_names_ = options_.output_names.empty() ? module_.output_names() : options_.output_names;
@@ -147,7 +148,7 @@ NodeResult Exporter::read_attribute(const Node& node) {
   return *attribute;
 }
 
-/// What depends on nothing but known values is computed now. Weights stay weights.
+/// Constant folding: computes nodes whose arguments are all known. Parameters are not folded.
 std::optional<NodeResult> Exporter::fold(const Node& node, const fx::OperatorCall& call) {
   if (node.op() == Opcode::CallModule || random_operators().contains(call.op->name))
     return std::nullopt;
@@ -239,7 +240,7 @@ void Exporter::name_result(const Node& node, NodeResult& result) {
   if (const Fact* fact = facts_.find(node)) apply_fact(*fact, result, node);
 }
 
-/// Items are called node.0, node.1, ...; a value that stands in several places keeps one name.
+/// Items are called node.0, node.1, ...; a value that occurs several times keeps one name.
 void Exporter::name_items(const Node& node, NodeResult& result) {
   std::map<std::string, std::string> renamed;
   for (size_t i = 0; i < result.items.size(); ++i) {

@@ -21,9 +21,9 @@ class Exporter : public ValueSource {
 
   /// The finished graph, with inputs, outputs and initializers.
   void write(onnx::GraphProto& graph);
-  /// Versions of the domains that carried-through nodes belong to.
+  /// Opset versions of the domains other than ONNX's own.
   const std::map<std::string, int64_t>& domains() const { return domains_; }
-  /// Names of the results that are tensors of the finished graph or constants, by node name.
+  /// Names in the finished graph of the results that are tensors, by node name.
   std::map<std::string, std::string> tensor_names() const;
   bool carries_unknown_operators() const { return carries_unknown_; }
 
@@ -54,7 +54,8 @@ class Exporter : public ValueSource {
   std::vector<const fx::Node*> sharing_memory(const fx::Node& node) const;
   bool used_after(const fx::Node& node, const fx::Node& by) const;
 
-  // Operators that only ONNX has, see onnx_passthrough.cpp.
+  // ONNX operators without a torch counterpart, see onnx_operator.cpp, and unknown operators, see
+  // onnx_passthrough.cpp.
   NodeResult write_onnx_operator(const fx::Node& node, const fx::OperatorCall& call);
   NodeResult carry_through(const fx::Node& node);
   OnnxTensor carried_input(const fx::Node& node, const fx::Value& value);

@@ -19,15 +19,15 @@ struct Grid {
   int64_t levels() const { return high - low + 1; }
 };
 
-/// OpenVINO computes with int8 weights of 256 levels, not of 128. Twice the range is the same step;
-/// no weight is outside of the half that counts, see with_clipped_weights().
+/// OpenVINO supports int8 weights of 256 levels, not of 128. 256 levels over twice the range have
+/// the same step, and weights stay within the original half, see with_clipped_weights().
 Grid grid_of(const quant::QuantSpec& spec) {
   const Grid own{spec.qmin(), spec.qmax()};
   if (spec.target != quant::Target::Weight || own.levels() != 128) return own;
   return {2 * own.low, 2 * own.high + 1};
 }
 
-/// Numbers per channel in a shape that broadcasts against a tensor of this rank.
+/// Per-channel or per-group values in a shape that broadcasts against `x`.
 at::Tensor shaped(const at::Tensor& per_scale, const OnnxTensor& x, const quant::QuantSpec& spec) {
   if (per_scale.dim() == 0) return per_scale;
   const int64_t axis = std::min(spec.channel_axis, x.rank() - 1);
@@ -45,7 +45,8 @@ NodeResult Exporter::write_fake_quantize(const fx::Node& node, const quant::Quan
   const quant::QuantSpec& spec = quantizer.spec();
   if (spec.target == quant::Target::Bias) return x;  // OpenVINO rounds biases itself
   const bool squeezes = spec.target == quant::Target::Feature && quantizer.squeezes_by();
-  SPARSEBIT_CHECK(!squeezes, Unsupported, "dorefa of features has no form as FakeQuantize");
+  SPARSEBIT_CHECK(!squeezes, Unsupported,
+                  "activations quantized by dorefa cannot be exported as FakeQuantize");
   const quant::QParams found = quantizer.final_qparams();
   const Grid grid = grid_of(spec);
   const auto bound = [&](int64_t q, const char* end) {

@@ -1,5 +1,5 @@
-// Changes in place. ONNX values never change, so a changed tensor gets a new value, and everything
-// that shares its memory and is read later gets one, too.
+// In-place operators. ONNX values are immutable, so a changed tensor gets a new value, and so does
+// every tensor that shares its memory and is read later.
 
 #include "export/exporter.h"
 #include "export/ops/index.h"
@@ -40,7 +40,7 @@ std::vector<const Node*> Exporter::sharing_memory(const Node& node) const {
   return ordered;
 }
 
-/// A tensor that is changed in place keeps its type, whatever it is combined with.
+/// A tensor that is changed in place keeps its type, without type promotion.
 void Exporter::keep_type(const Node& node, const fx::OperatorCall& call, NodeResult& result) {
   const fx::Value& target = call.args.values().at(0);
   if (!target.is_node() || !holds_tensor(values_.at(&target.node()))) return;
@@ -54,7 +54,7 @@ void Exporter::keep_type(const Node& node, const fx::OperatorCall& call, NodeRes
 void Exporter::store_change(const Node& node, const fx::OperatorCall& call, NodeResult result) {
   const fx::Value& target = call.args.values().at(0);
   const bool gives_nothing = call.op->effect == fx::Effect::WritesInput;
-  if (!target.is_node()) {  // a constant that nobody else can see
+  if (!target.is_node()) {  // a constant without other consumers
     values_[&node] = gives_nothing ? NodeResult() : std::move(result);
     return;
   }
@@ -67,12 +67,12 @@ void Exporter::store_change(const Node& node, const fx::OperatorCall& call, Node
   }
   SPARSEBIT_CHECK(!before.is_tensor() || !before.sym().constant.defined() ||
                       changed.op() != fx::Opcode::GetAttr,
-                  Unsupported, "node '", node.name(), "' changes the model's own tensor '",
-                  changed.target(), "', which an ONNX file cannot");
+                  Unsupported, "node '", node.name(), "' changes the parameter or buffer '",
+                  changed.target(), "' in place, which ONNX cannot represent");
   Call view(node, call.args, writer_, *this);
   const OnnxTensor content = view.sym(result);
   values_[&node] = gives_nothing ? NodeResult() : result;
-  if (before.is_tensor()) {  // everything that is the same tensor holds the same cell
+  if (before.is_tensor()) {  // all nodes with this tensor share the cell
     before.cell->sym = content;
     if (!gives_nothing) values_[&node] = before;
   } else {
@@ -82,7 +82,7 @@ void Exporter::store_change(const Node& node, const fx::OperatorCall& call, Node
   refresh_views(changed, node);
 }
 
-/// Everything that `node` is a view of, directly or not.
+/// All nodes that `node` is a view of, directly or indirectly.
 std::unordered_set<const Node*> Exporter::bases_of(const Node& node) const {
   std::unordered_set<const Node*> bases;
   std::vector<const Node*> open = {&node};
@@ -97,7 +97,7 @@ std::unordered_set<const Node*> Exporter::bases_of(const Node& node) const {
   return bases;
 }
 
-/// A view was changed: so was what it is a view of.
+/// After a view was changed, updates the tensors that it is a view of.
 void Exporter::write_back(const Node& view, const OnnxTensor& content, const Node& by) {
   const auto bases = facts_.aliases.find(&view);
   if (bases == facts_.aliases.end()) return;
@@ -128,8 +128,9 @@ std::optional<OnnxTensor> Exporter::base_after_write(const Node& view, const Onn
   return undo_view(read, call->op->name, content);
 }
 
-/// The change does not reach `base`. That is fine if nobody looks: parts of a split, say, do not
-/// overlap, so only what the parts were made of must not be read again.
+/// Called when `base` cannot be updated after its view was changed. That is correct as long as
+/// neither `base` nor a tensor that overlaps the view is read later; the other parts of a split,
+/// for example, do not overlap.
 void Exporter::check_not_read_again(const Node& view, const Node& base, const Node& by) const {
   std::unordered_set<const Node*> stale = bases_of(base);
   if (holds_tensor(values_.at(&base))) stale.insert(&base);
@@ -145,17 +146,17 @@ void Exporter::check_not_read_again(const Node& view, const Node& base, const No
   }
 }
 
-/// Views of the changed memory that are read later are made again.
+/// Computes views of the changed memory again if they are read later.
 void Exporter::refresh_views(const Node& changed, const Node& by) {
   const std::unordered_set<const Node*> written = bases_of(changed);
   const std::vector<const Node*> members = sharing_memory(changed);
-  std::unordered_set<const Node*> read;  // itself, or through a view of it
+  std::unordered_set<const Node*> read;  // later, directly or through a view
   for (const Node* member : members) {
     if (!used_after(*member, by)) continue;
     read.insert(member);
     read.merge(bases_of(*member));
   }
-  // `v += 1` is the tensor v itself: whoever reads the one reads the other.
+  // `v += 1` returns the tensor v itself: a consumer of the one is a consumer of the other.
   const auto is_read = [&](const Node& node) {
     const auto cell = values_.at(&node).cell;
     return std::any_of(members.begin(), members.end(), [&](const Node* other) {

@@ -21,7 +21,7 @@ constexpr const char* kMicrosoft = "com.microsoft";
 
 using platforms::OnnxForm;
 
-/// The platform's integer forms by the operator of ONNX that they replace.
+/// The platform's integer operators by the ONNX operator that they replace.
 std::map<std::string, OnnxForm> forms_of(const platforms::Platform& platform) {
   std::map<std::string, OnnxForm> forms;
   for (const auto& [name, rule] : platform.operators) {
@@ -42,7 +42,7 @@ std::set<std::string> integer_nodes(const quant::QuantModel& model) {
   return names;
 }
 
-/// The node of the graph that a node of the file was written for: "linear" of "linear/MatMul".
+/// The graph node that an ONNX node was exported from: "linear" for "linear/MatMul".
 std::string written_for(const NodeProto& node) {
   return node.name().substr(0, node.name().find('/'));
 }
@@ -111,7 +111,7 @@ class Rewriting {
     *node.mutable_input() = {inputs.begin(), inputs.end()};
   }
 
-  /// Integers in, floats out.
+  /// MatMulIntegerToFloat: integer inputs, float output.
   void multiply_to_float(NodeProto& node, const std::vector<const NodeProto*>& tensors) {
     node.clear_input();
     for (int part = 0; part < 3; ++part) {  // integers of both, scales of both, zero points of both
@@ -122,7 +122,7 @@ class Rewriting {
     uses_microsoft_ = true;
   }
 
-  /// QGemm has none: biases count once.
+  /// QGemm has no attribute beta: the bias is added once.
   static void drop_beta(NodeProto& node) {
     auto& attributes = *node.mutable_attribute();
     for (int i = attributes.size() - 1; i >= 0; --i) {
@@ -156,7 +156,7 @@ class Rewriting {
     return found ? it->second : nullptr;
   }
 
-  /// The only reader of a value, if it makes integers of it.
+  /// The only consumer of a value, if it is a QuantizeLinear.
   const NodeProto* quantizer_of(const std::string& value) const {
     const auto it = readers_.find(value);
     const bool alone = it != readers_.end() && it->second.size() == 1 && !outputs_.contains(value);
@@ -164,7 +164,7 @@ class Rewriting {
     return found ? it->second.front() : nullptr;
   }
 
-  /// Pairs that nobody reads any more, from the end.
+  /// Removes Q/DQ nodes and initializers that have no consumers any more, from the end.
   void drop_unused() {
     std::unordered_set<std::string> read(outputs_.begin(), outputs_.end());
     std::vector<NodeProto> kept;
@@ -189,7 +189,7 @@ class Rewriting {
   std::unordered_map<std::string, NodeProto*> maker_;
   std::unordered_map<std::string, std::vector<const NodeProto*>> readers_;
   std::set<std::string> outputs_;
-  std::set<const NodeProto*> replaced_;  // quantizers whose integers another node makes
+  std::set<const NodeProto*> replaced_;  // QuantizeLinear nodes replaced by an integer operator
   bool uses_microsoft_ = false;
 };
 

@@ -6,15 +6,15 @@
 
 namespace sparsebit::exports {
 
-/// Replaces operators between DequantizeLinear and QuantizeLinear by their integer forms:
-/// QLinearConv and QLinearMatMul of ONNX, and those that only ONNX Runtime has (domain
-/// com.microsoft), as the platform's table says. What computes with floats keeps its pairs. The
-/// graph is one that was written from this model.
+/// Replaces operators between DequantizeLinear and QuantizeLinear by integer operators: ONNX's
+/// QLinearConv and QLinearMatMul, and ONNX Runtime's own (domain com.microsoft), according to the
+/// platform's operator table. Float nodes keep their Q/DQ pairs. `graph` must be exported from
+/// `model`.
 ///
 ///     c = Conv(DequantizeLinear(x), DequantizeLinear(w))      q = QLinearConv(x, w, ...)
 ///     q = QuantizeLinear(c)                              =>
 ///
-/// Returns whether operators of com.microsoft are among them.
+/// Returns whether operators of com.microsoft were used.
 bool use_integer_operators(onnx::GraphProto& graph, const quant::QuantModel& model);
 
 }  // namespace sparsebit::exports

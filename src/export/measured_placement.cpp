@@ -17,7 +17,7 @@
 namespace sparsebit::exports {
 namespace {
 
-/// Ranges of one sample: they do not change how long kernels take.
+/// Calibrated with one sample: ranges do not affect the speed of kernels.
 void write_quantized(fx::Module& model, const quant::QConfig& config,
                      const std::vector<fx::Value>& example, const std::filesystem::path& file) {
   quant::QuantModel quantized(model, config, example);
@@ -34,7 +34,7 @@ quant::QConfig config_of(const PlacementTime& way, quant::QConfig config) {
   return config;
 }
 
-/// The fastest run of each session, in turns until the time is over.
+/// Milliseconds of the fastest run of each session; sessions alternate until the time is over.
 std::vector<double> fastest(OnnxRuntime& runtime, const std::vector<OrtSession>& sessions,
                             const std::vector<fx::Value>& example, double seconds) {
   constexpr int kLeastRounds = 5, kMostRounds = 100, kAtOnce = 5;
@@ -64,14 +64,12 @@ const PlacementTime& MeasuredPlacement::chosen() const {
 
 MeasuredPlacement measure_placements(fx::Module& model, const quant::QConfig& config,
                                      const std::vector<fx::Value>& example, double seconds) {
-  SPARSEBIT_CHECK(
-      config.platform->runs_in_onnxruntime, Unsupported,
-      "what runs with integers can be measured for platforms that run in ONNX Runtime; ",
-      config.platform->name, " does not");
+  SPARSEBIT_CHECK(config.platform->runs_in_onnxruntime, Unsupported,
+                  "measuring which layers run in int8 needs a platform that runs in ONNX Runtime; ",
+                  config.platform->name, " does not");
   SPARSEBIT_CHECK(
       !config.platform->costs.kernels.empty(), Unsupported, config.platform->name,
-      " has no `costs`, which say what might be faster as float, so there is nothing to "
-      "measure");
+      " has no `costs` (kernel times), so there are no candidates for float to measure");
   OnnxRuntime runtime;
   MeasuredPlacement measured{.ways = {{.name = "float where faster", .float_where_faster = true},
                                       {.name = "integers everywhere"},
@@ -85,7 +83,7 @@ MeasuredPlacement measure_placements(fx::Module& model, const quant::QConfig& co
   }
   const std::vector<double> times = fastest(runtime, sessions, example, seconds);
   for (size_t i = 0; i < times.size(); ++i) measured.ways[i].milliseconds = times[i];
-  constexpr double kWorthIt = 0.95;  // as for the table: float parts cost exactness
+  constexpr double kWorthIt = 0.95;  // required gain, since float layers cost exactness
   measured.float_where_faster = times[0] < kWorthIt * times[1];
   return measured;
 }

@@ -14,7 +14,7 @@
 namespace sparsebit::exports {
 namespace {
 
-/// The version of the file format that came with an opset.
+/// The IR version that was released with an opset.
 int64_t ir_version(int64_t opset) {
   if (opset <= 11) return 6;
   if (opset <= 14) return 7;
@@ -22,7 +22,7 @@ int64_t ir_version(int64_t opset) {
   return opset <= 20 ? 9 : 10;
 }
 
-/// Shapes follow from small constants only, so the weights need not be copied to be checked.
+/// Shape inference needs small constants only, so large weights become inputs instead of copies.
 onnx::ModelProto without_weights(const onnx::ModelProto& model) {
   constexpr int64_t kMostElements = 1024;
   onnx::ModelProto light;
@@ -50,10 +50,10 @@ onnx::ModelProto without_weights(const onnx::ModelProto& model) {
   return light;
 }
 
-/// A message on one line, without the checker's repetitions of the node.
+/// The message without the node that the checker prints after it.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// ONNX's own checks. A failure is a bug of a converter.
+/// Runs ONNX's checker and shape inference. A failure is a bug in a converter.
 void check(const onnx::ModelProto& model) {
   onnx::ModelProto light = without_weights(model);
   try {

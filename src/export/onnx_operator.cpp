@@ -1,4 +1,4 @@
-// Operators of the table that only ONNX has, in the form of the wanted opset.
+// ONNX operators without a torch counterpart, exported in the form of the target opset.
 
 #include "export/exporter.h"
 #include "export/onnx_schema.h"
@@ -14,13 +14,13 @@ namespace {
 using fx::Node;
 using fx::Value;
 
-/// Attributes that became inputs in opsets newer than the linked library.
+/// Attributes that became inputs in opsets which the linked onnx library may not know.
 bool became_input(const std::string& type, const std::string& name, int64_t opset) {
   const bool axes = name == "axes" && (type.starts_with("Reduce") || type == "Pad");
   return (axes && opset >= 18) || (type == "DFT" && name == "axis" && opset >= 20);
 }
 
-/// Where an argument of our table's operator goes.
+/// Where an argument of our operator goes in the ONNX node.
 enum class Place { Input, Attribute, Nowhere };
 
 /// The signature of an ONNX operator in one opset.
@@ -32,7 +32,7 @@ class Signature {
   /// Whether the opset has the operator, as far as the linked library knows.
   bool exists() const { return schema_ || opset_ > newest_schema_opset(); }
 
-  /// Our schema lists ONNX's inputs first, in order, under their newest names.
+  /// Relies on our schema listing ONNX's inputs first, in order, under their newest names.
   Place place_of(size_t index, const std::string& name, const Value& value) const {
     if (became_input(type_, name, opset_)) return Place::Input;
     if (!schema_) return holds_values(value) ? Place::Input : Place::Attribute;
@@ -45,8 +45,8 @@ class Signature {
     return opset_ > newest_schema_opset() ? Place::Attribute : Place::Nowhere;
   }
 
-  /// Whether leaving an argument out means this value. Defaults are those of the opset; ours, of
-  /// the newest one, count where the opset has none.
+  /// Whether `value` is the default of an argument, so that it can be omitted: the default of the
+  /// opset, or, where the opset has none, that of the newest opset (`ours`).
   bool implies(const std::string& name, const Value& value, const Value* ours) const {
     if (type_ == "RoiAlign" && name == "coordinate_transformation_mode")
       return value.string() == (opset_ >= 16 ? "half_pixel" : "output_half_pixel");
@@ -54,7 +54,7 @@ class Signature {
     return equals(schema_->attributes().at(name).default_value, value);
   }
 
-  /// A constant tensor as the kind of attribute that stands in its place.
+  /// A constant tensor converted to the type of the attribute that it becomes.
   Value fit(const std::string& name, const Value& value) const {
     const bool attribute = schema_ && schema_->attributes().contains(name);
     if (!value.is_tensor() || !attribute) return value;
@@ -66,7 +66,7 @@ class Signature {
     return std::vector<int64_t>(flat.data_ptr<int64_t>(), flat.data_ptr<int64_t>() + flat.numel());
   }
 
-  /// The group of inputs of one type that an input belongs to.
+  /// The type variable ("T") of an input: inputs with the same one have the same type.
   std::string type_group(size_t input) const {
     if (!schema_ || schema_->inputs().empty()) return "";
     return schema_->inputs()[std::min(input, schema_->inputs().size() - 1)].GetTypeStr();
@@ -109,8 +109,8 @@ Attr to_attribute(const std::string& name, const Value& value) {
   return {name, Attr::Content(numbers)};
 }
 
-/// An input that is a plain number or list in our graph. Numbers take the type of the tensors that
-/// must have the same one.
+/// An input that may be a plain number or list in our graph. Numbers get type `dtype`, that of the
+/// tensors with the same type variable, if it is known.
 OnnxTensor plain_input(Call& c, const NodeResult& value, at::ScalarType dtype) {
   if (holds_tensor(value) || value.is_number()) return c.sym(value);
   const bool list = value.is_sequence() || value.plain.is_sequence();
@@ -133,28 +133,28 @@ struct Operands {
   Attrs attributes;
 };
 
-/// Steps of 1 are what operators did before they had steps.
+/// Steps of 1 can be omitted in opsets without the `steps` argument.
 bool means_nothing(const Value& value) {
   if (!value.is_sequence()) return false;
   return std::all_of(value.items().begin(), value.items().end(),
                      [](const Value& item) { return item.is_int() && item.to_int() == 1; });
 }
 
-/// A weight of the model that stands where a fixed value is wanted.
+/// The value of a weight that is used where an attribute needs a constant.
 Value known_value(Call& c, const Value& value) {
   if (!value.is_node()) return value;
   const NodeResult held = c.value(value);
   return held.is_tensor() && held.sym().constant.defined() ? Value(held.sym().constant) : value;
 }
 
-/// None where an older opset would take it for something else.
+/// Replaces None where its meaning differs in an older opset.
 Value filled_in(const std::string& type, const std::string& name, const Value& value,
                 int64_t opset) {
   const bool newer_axis = type == "DFT" && name == "axis" && opset < 20;
   return newer_axis && value.is_none() ? Value(int64_t{-2}) : value;
 }
 
-/// "needs opset 12 or newer", as far as the linked library knows the first that has it.
+/// "needs opset 12 or newer": the first opset for which `has` is true.
 template <class Has>
 std::string needs_newer(int64_t opset, const Has& has) {
   for (int64_t newer = opset + 1; newer <= newest_schema_opset(); ++newer) {
@@ -202,12 +202,12 @@ Operands read_operands(Call& c, const std::string& type) {
   for (size_t i = 0; i < values.size(); ++i) {
     const auto group = groups.find(signature.type_group(i));
     const at::ScalarType dtype = group == groups.end() ? at::ScalarType::Undefined : group->second;
-    const bool is_count = type == "TopK" && i == 1;  // one number, and yet a list
+    const bool is_count = type == "TopK" && i == 1;  // one number in a 1-D tensor
     operands.inputs.push_back(values[i].is_none() ? OnnxTensor{}
                               : is_count ? c.w.reshape(plain_input(c, values[i], dtype), Shape{1})
                                          : plain_input(c, values[i], dtype));
   }
-  if (type == "Resize" && c.w.opset() < 13) {  // what is left out was an empty tensor
+  if (type == "Resize" && c.w.opset() < 13) {  // omitted inputs were empty tensors
     for (const size_t i : {size_t{1}, size_t{2}}) {
       OnnxTensor& input = operands.inputs.at(i);
       if (!input.present()) input = c.w.constant(at::empty({0}, at::kFloat));
@@ -233,7 +233,7 @@ NodeResult as_value(std::vector<OnnxTensor> outputs, bool several) {
   return NodeResult::sequence(std::move(items));
 }
 
-/// An operator of the table that is spelled onnx.Name.
+/// Exports an operator that the table calls onnx.Name.
 NodeResult Exporter::write_onnx_operator(const Node& node, const fx::OperatorCall& call) {
   const std::string type = call.op->name.substr(std::string("onnx.").size());
   Call view(node, call.args, writer_, *this);

@@ -1,4 +1,4 @@
-// Operators nobody knows are written as they came.
+// Unknown operators are exported unchanged.
 
 #include "export/carried.h"
 #include "export/exporter.h"
@@ -45,7 +45,7 @@ void read_info(const onnx::ValueInfoProto& info, OnnxTensor& sym) {
     sym.shape->push_back(dim.has_dim_value() ? dim.dim_value() : int64_t{-1});
 }
 
-/// What ONNX's own rules say about the results of one node; nothing where they say nothing.
+/// Types and shapes of one node's results by ONNX's shape inference; unset where it finds none.
 void infer_results(const onnx::NodeProto& node, const std::vector<OnnxTensor>& inputs,
                    int64_t opset, std::vector<OnnxTensor>& outputs) {
   onnx::ModelProto model;
@@ -65,7 +65,7 @@ void infer_results(const onnx::NodeProto& node, const std::vector<OnnxTensor>& i
   *model.mutable_graph()->add_node() = node;
   try {
     onnx::shape_inference::InferShapes(model);
-  } catch (const std::exception&) {  // a model of somebody else's making: its types stay open
+  } catch (const std::exception&) {  // the imported node may be invalid: types stay unknown
     return;
   }
   for (const auto& info : model.graph().value_info()) {
@@ -83,7 +83,7 @@ NodeResult Exporter::carry_through(const Node& node) {
     return inputs.emplace_back(carried_input(node, value)).name;
   });
   const int64_t count = carried_outputs(node);
-  carries_unknown_ |= node.kwarg("_reason") != nullptr;  // ONNX's checker may not like it either
+  carries_unknown_ |= node.kwarg("_reason") != nullptr;  // ONNX's checker may reject it, too
   check_carried_opsets(node, proto);
   proto.set_name(writer_.unique_name(node.name() + "/" + proto.op_type()));
   std::vector<OnnxTensor> outputs(static_cast<size_t>(count));
@@ -107,14 +107,14 @@ OnnxTensor Exporter::carried_input(const Node& node, const Value& value) {
   return writer_.constant(held.plain.tensor(), path_of(held.plain.tensor()));
 }
 
-/// The domains of a carried node, and of what is inside it, become domains of the file.
+/// Adds the domains of a carried node and its subgraphs to those of the file.
 void Exporter::check_carried_opsets(const Node& node, const onnx::NodeProto& proto) {
   const std::map<std::string, int64_t> versions = carried_domains(node);
   for (const auto& [domain, version] : versions) {
     if (domain.empty()) continue;
     const auto [it, is_new] = domains_.emplace(domain, version);
     SPARSEBIT_CHECK(it->second == version, Unsupported, "node '", node.name(), "' needs version ",
-                    version, " of '", domain, "', others need ", it->second);
+                    version, " of the domain '", domain, "', other nodes need ", it->second);
   }
   const auto own = versions.find("");
   if (own == versions.end()) return;
@@ -125,8 +125,8 @@ void Exporter::check_carried_opsets(const Node& node, const onnx::NodeProto& pro
   });
 }
 
-/// An operator of ONNX itself can be written in another opset only if it did not change between,
-/// and only the linked library's opsets tell.
+/// A carried ONNX operator can be exported to another opset only if it did not change in between,
+/// which is known only for opsets of the linked onnx library.
 void Exporter::check_carried_opset(const Node& node, const std::string& type, int64_t opset) {
   const bool is_known = schema_of(type, std::max(opset, writer_.opset())) != nullptr;
   carries_unknown_ |= !is_known;
@@ -136,12 +136,12 @@ void Exporter::check_carried_opset(const Node& node, const std::string& type, in
   const onnx::OpSchema* now =
       writer_.opset() <= newest ? schema_of(type, writer_.opset()) : nullptr;
   const bool same = before && now && before->SinceVersion() == now->SinceVersion();
-  SPARSEBIT_CHECK(same, Unsupported, "node '", node.name(), "': ", type, " was written for opset ",
-                  opset, " and may be another operator in opset ", writer_.opset(),
-                  opset >= kOldestOpset && opset <= kNewestOpset
-                      ? c10::str("; export with opset ", opset, " (--opset ", opset, ")")
-                      : c10::str("; no opset that can be written has it: those are ", kOldestOpset,
-                                 " to ", kNewestOpset));
+  SPARSEBIT_CHECK(
+      same, Unsupported, "node '", node.name(), "': ", type, " was written for opset ", opset,
+      " and may have changed in opset ", writer_.opset(),
+      opset >= kOldestOpset && opset <= kNewestOpset
+          ? c10::str("; export with opset ", opset, " (--opset ", opset, ")")
+          : c10::str("; only opsets ", kOldestOpset, " to ", kNewestOpset, " can be exported"));
 }
 
 }  // namespace sparsebit::exports

@@ -12,8 +12,8 @@ namespace sparsebit::exports {
 /// The newest opset that the linked onnx library knows.
 int64_t newest_schema_opset();
 
-/// ONNX's own description of an operator of the default domain, as it was in an opset or in the
-/// newest one known; null when the linked library does not know it.
+/// ONNX's schema of an operator of the default domain in an opset (in the newest known one if the
+/// opset is newer); null when the linked library does not know it.
 const onnx::OpSchema* schema_of(const std::string& type, int64_t opset);
 
 /// One result, or a tuple of several.

@@ -16,13 +16,13 @@ using Shape = std::vector<int64_t>;  ///< -1 where the size is not fixed
 struct Quantized;
 
 /// A value of the ONNX graph that is being written: its name and what is known about it. An empty
-/// name stands for an input that is left out.
+/// name is an omitted optional input.
 struct OnnxTensor {
   std::string name = {};
-  at::ScalarType dtype = at::ScalarType::Undefined;  ///< Undefined when nobody knows
-  std::optional<Shape> shape = {};                   ///< nothing when not even the rank is known
-  at::Tensor constant = {};                          ///< defined for constants written by us
-  std::shared_ptr<const Quantized> integers = {};  ///< what it is made of, behind DequantizeLinear
+  at::ScalarType dtype = at::ScalarType::Undefined;  ///< Undefined if unknown
+  std::optional<Shape> shape = {};                   ///< unset if the rank is unknown
+  at::Tensor constant = {};                          ///< defined for constants of the exporter
+  std::shared_ptr<const Quantized> integers = {};    ///< set for results of DequantizeLinear
 
   bool present() const { return !name.empty(); }
   bool fixed() const;  ///< whether every size is known
@@ -34,15 +34,15 @@ struct OnnxTensor {
   int64_t axis(int64_t dim) const;
 };
 
-/// A tensor that nodes of our graph hold, so that a change in place is seen by all of them.
+/// A tensor shared by several nodes of our graph, so that all of them see an in-place change.
 struct Cell {
   OnnxTensor sym;
 };
 
-/// What a node of our graph gives, in terms of the ONNX graph.
+/// The result of a node of our graph, in terms of the ONNX graph.
 struct NodeResult {
   enum class Kind {
-    Plain,     ///< known now: None, numbers, strings, constant tensors, ...
+    Plain,     ///< known at export: None, numbers, strings, constant tensors, ...
     Tensor,    ///< a tensor of the ONNX graph
     Number,    ///< a Python int, float or bool that is computed in the ONNX graph; 0-dim
     Sequence,  ///< a list or tuple with tensors or computed numbers inside
@@ -51,7 +51,7 @@ struct NodeResult {
   fx::Value plain = {};
   std::shared_ptr<Cell> cell = {};
   std::vector<NodeResult> items = {};
-  std::vector<std::string> keys = {};  ///< of a dict, one per item
+  std::vector<std::string> keys = {};  ///< keys of a dict, one per item
   bool is_list = false;
 
   NodeResult() = default;
@@ -68,7 +68,7 @@ struct NodeResult {
   const OnnxTensor& sym() const { return cell->sym; }
 };
 
-/// Sizes of an elementwise result. Nothing when either is not known.
+/// Shape of an elementwise result. Nothing when either shape is unknown.
 std::optional<Shape> broadcast(const std::optional<Shape>& a, const std::optional<Shape>& b);
 
 }  // namespace sparsebit::exports

@@ -18,12 +18,12 @@ using onnx::TensorProto;
 using quant::Quantizer;
 using quant::QuantSpec;
 
-// Of opset 21; the installed headers are older.
+// Types of opset 21, which the installed onnx headers may not have.
 constexpr int32_t kUint4 = 21, kInt4 = 22;
 constexpr int64_t kOpsetOfFourBits = 21;
 constexpr int64_t kOpsetOfAxes = 13;
 
-/// The type of libtorch with the same integers; nothing for others.
+/// The libtorch type with the same integers, if there is one.
 std::optional<at::ScalarType> torch_type(int32_t type) {
   switch (type) {
     case TensorProto::INT8:
@@ -68,7 +68,7 @@ Attrs attributes_of(const Quantized& integers) {
   return attrs;
 }
 
-/// Blocks have a scale for every position on the other axes.
+/// Scales of blocked quantization: one per block and per position on the other axes.
 at::Tensor over_blocks(const at::Tensor& per_group, const Quantized& weight) {
   std::vector<int64_t> shape(static_cast<size_t>(weight.q.dim()), 1), full = weight.q.sizes().vec();
   shape[static_cast<size_t>(weight.axis)] = per_group.size(0);
@@ -78,7 +78,7 @@ at::Tensor over_blocks(const at::Tensor& per_group, const Quantized& weight) {
   return (groups_first ? per_group.t() : per_group).reshape(shape).expand(full).contiguous();
 }
 
-/// A node's doc string, for people.
+/// Sets a node's doc string.
 void note(GraphWriter& w, const OnnxTensor& made, const std::string& text) {
   if (!text.empty()) w.set_doc(made, text);
 }
@@ -87,7 +87,8 @@ std::string note_of(const Quantizer& quantizer) {
   return c10::str("bits=", quantizer.spec().bits, " ", quantizer.summary());
 }
 
-/// Old opsets have no blocks: rows of one group each, put together again by Reshape.
+/// Opsets before 21 have no blocked quantization: stores each group as a row, quantized per row,
+/// and restores the shape with Reshape.
 OnnxTensor dequantized_by_rows(GraphWriter& w, const Quantized& weight) {
   const int64_t rows = weight.scale.numel();
   const OnnxTensor q = integer_constant(w, weight.q.reshape({rows, -1}), weight.type, weight.name);
@@ -166,7 +167,7 @@ NodeResult Exporter::write_quantizer(const Node& node, const Quantizer& quantize
   const Node& input = *node.inputs().front();
   if (quantizer.is_off_for_good()) return value_of(input);
   SPARSEBIT_CHECK(quantizer.is_calibrated(), InvalidArgument,
-                  "it is not calibrated, so it has no scale");
+                  "not calibrated, so there is no scale to export");
   const at::Tensor* weight =
       input.op() == fx::Opcode::GetAttr ? module_.find_tensor(input.target()) : nullptr;
   NodeResult result = writes_fake_quantize()
@@ -202,7 +203,7 @@ NodeResult Exporter::write_feature_quantizer(const Node& node, const Quantizer& 
   const IntegerType type = integer_type(spec, writer_.opset(), options_.quantized.four_bit_types);
   SPARSEBIT_CHECK(found.scale.dim() == 0 || writer_.opset() >= kOpsetOfAxes, Unsupported,
                   "scales per channel need opset ", kOpsetOfAxes, ", not ", writer_.opset());
-  if (!type.is_exact) {  // the type would hold what the quantizer cuts off
+  if (!type.is_exact) {  // QuantizeLinear clips at the type's bounds, which are wider
     const at::Tensor zero = found.zero_point;
     const auto bound = [&](int64_t q) {
       const at::Tensor number = (static_cast<double>(q) - zero) * found.scale;
@@ -220,7 +221,7 @@ NodeResult Exporter::write_feature_quantizer(const Node& node, const Quantizer& 
                      .note = note_of(quantizer),
                      .extra = extra_attributes(spec)};
   const auto [known, is_first] = scales_.try_emplace(&quantizer);
-  if (is_first) {  // what shares the quantizer shares its numbers
+  if (is_first) {  // values with the same quantizer share scale and zero point
     known->second = {
         writer_.constant(found.scale, node.target() + ".scale"),
         integer_constant(writer_, integers.zero_point, type.type, node.target() + ".zero_point")};

@@ -10,13 +10,14 @@ namespace sparsebit::exports {
 namespace {
 
 constexpr const char* kKey = "sparsebit.quantized";
-constexpr const char* kOrigin = "sparsebit.quantized.origin";  // sorted behind the other
+constexpr const char* kOrigin =
+    "sparsebit.quantized.origin";  // sorts after kKey, which must come first
 
 const std::string& metadata_of(const io::SafetensorsFile& content, const char* key,
                                const std::filesystem::path& file) {
   const auto it = content.metadata.find(key);
   SPARSEBIT_CHECK(it != content.metadata.end(), InvalidModel, file.string(),
-                  ": this file has tensors, but is no quantized model");
+                  ": a safetensors file, but not a quantized model of sparsebit");
   return it->second;
 }
 
@@ -43,7 +44,7 @@ std::unique_ptr<quant::QuantModel> load_quantized(const std::filesystem::path& f
 }
 
 bool is_quantized_file(const std::filesystem::path& file) {
-  constexpr size_t kStart = 64;  // length of the header, then {"__metadata__":{"sparsebit.quan...
+  constexpr size_t kStart = 64;  // header length, then {"__metadata__":{"sparsebit.quan...
   const MappedFile mapped(file);
   return mapped.bytes().substr(0, kStart).find(kKey) != std::string_view::npos;
 }

@@ -10,7 +10,7 @@
 namespace sparsebit::exports {
 namespace {
 
-/// Bits by value, for tools.
+/// Bit widths by value name, as JSON for tools.
 std::string bits_of(const quant::QuantModel& model) {
   nlohmann::ordered_json json;
   for (const quant::QuantPoint& point : model.points()) {
@@ -44,16 +44,17 @@ void check_calibrated(const quant::QuantModel& model) {
   for (const quant::QuantPoint& point : model.points()) {
     if (point.quantizer->is_off_for_good()) continue;
     SPARSEBIT_CHECK(point.quantizer->is_calibrated(), InvalidArgument,
-                    "it is not calibrated, so it cannot be written, ", point.place());
+                    "not calibrated, so it cannot be exported, ", point.place());
   }
 }
 
-/// QuantizeLinear has steps of one size.
+/// QuantizeLinear is uniform.
 static void check_uniform(const quant::QuantModel& model) {
   for (const quant::QuantPoint& point : model.points()) {
     SPARSEBIT_CHECK(point.quantizer->is_off_for_good() || point.quantizer->has_uniform_steps(),
-                    Unsupported, "the numbers of ", point.quantizer->config().quantizer.type,
-                    " are not in steps of one size, which QuantizeLinear has, ", point.place());
+                    Unsupported, "quantizer type ", point.quantizer->config().quantizer.type,
+                    " has non-uniform steps; QuantizeLinear supports uniform steps only, ",
+                    point.place());
   }
 }
 
@@ -68,7 +69,7 @@ onnx::ModelProto to_onnx(const quant::QuantModel& model, OnnxExportOptions optio
   if (options.quantized.form == QuantizedOnnxOptions::Form::FakeQuantize)
     return to_onnx(*with_clipped_weights(model), options);
   const bool as_operators = options.quantized.form == QuantizedOnnxOptions::Form::Operators;
-  constexpr int64_t kOldest = 13;  // scales per channel, and integers in pooling
+  constexpr int64_t kOldest = 13;  // per-channel scales, and integer pooling
   SPARSEBIT_CHECK(!as_operators || options.opset >= kOldest, Unsupported,
                   "integer operators need opset ", kOldest, ", not ", options.opset);
   onnx::ModelProto proto = to_onnx(model.module(), options);

@@ -22,8 +22,8 @@ TensorInfo with_symbols(TensorInfo info, const std::string& input,
   const auto rank = static_cast<int64_t>(info.shape.size());
   info.symbols.resize(info.shape.size());
   for (auto [axis, symbol] : axes) {
-    SPARSEBIT_CHECK(axis >= -rank && axis < rank, InvalidArgument, "open sizes: input '", input,
-                    "' has ", rank, " dimensions, there is no dimension ", axis);
+    SPARSEBIT_CHECK(axis >= -rank && axis < rank, InvalidArgument, "dynamic axes: input '", input,
+                    "': expected a dimension from ", -rank, " to ", rank - 1, ", found ", axis);
     const auto i = static_cast<size_t>(axis < 0 ? axis + rank : axis);
     info.shape[i] = -1;
     info.symbols[i] = symbol;
@@ -39,14 +39,14 @@ TensorInfo with_symbols(TensorInfo info, const std::string& input,
 InputSpec read_input(const fx::Node& node, size_t index, const OnnxExportOptions& options) {
   const std::string foreign = fx::foreign_type(node);
   SPARSEBIT_CHECK(foreign.empty(), Unsupported, "input '", node.target(), "' (", foreign,
-                  ") cannot be written: no tensor can hold it");
+                  ") cannot be exported: it is not a tensor");
   InputSpec spec{&node};
   const auto axes = options.dynamic_axes.find(node.target());
   const bool given = index < options.inputs.size();
   std::optional<TensorInfo> info = node.tensor_info();
   if (given && options.inputs[index].is_tensor()) {
     const at::Tensor& example = options.inputs[index].tensor();
-    // What the model's file leaves open stays open, if the example is one of its kind.
+    // Dynamic dimensions of the model's file stay dynamic if the example has its type and rank.
     const bool keep = info && info->dtype == example.scalar_type() &&
                       info->shape.size() == static_cast<size_t>(example.dim());
     if (!keep) info = TensorInfo{example.sizes().vec(), example.scalar_type()};
@@ -55,8 +55,8 @@ InputSpec read_input(const fx::Node& node, size_t index, const OnnxExportOptions
     }
   } else if (given || (!info && !node.args().empty())) {
     spec.value = given ? options.inputs[index] : node.args()[0];
-    SPARSEBIT_CHECK(axes == options.dynamic_axes.end(), InvalidArgument, "open sizes: input '",
-                    node.target(), "' is no tensor");
+    SPARSEBIT_CHECK(axes == options.dynamic_axes.end(), InvalidArgument, "dynamic axes: input '",
+                    node.target(), "' is not a tensor");
     return spec;
   }
   SPARSEBIT_CHECK(info, InvalidArgument, "the shape of input '", node.target(),
@@ -72,7 +72,7 @@ void check_axes(const OnnxExportOptions& options, const std::vector<InputSpec>& 
     const bool found = std::any_of(inputs.begin(), inputs.end(), [&](const InputSpec& spec) {
       return spec.node->target() == name;
     });
-    SPARSEBIT_CHECK(found, InvalidArgument, "open sizes: the model has no input '", name, "'");
+    SPARSEBIT_CHECK(found, InvalidArgument, "dynamic axes: the model has no input '", name, "'");
   }
   SPARSEBIT_CHECK(options.inputs.size() <= inputs.size(), InvalidArgument, "the model has ",
                   inputs.size(), " inputs, got ", options.inputs.size(), " example inputs");
@@ -88,7 +88,7 @@ at::Tensor make_example(const TensorInfo& info, const Sizes& sizes, int64_t numb
   return at::full(shape, info.dtype == at::kBool ? 1 : number, info.dtype);
 }
 
-/// An example of the wanted sizes; a given one is repeated or cut, so that its values stay valid.
+/// Repeats or cuts an example to the wanted sizes, which keeps its values valid.
 at::Tensor fit_example(at::Tensor example, const TensorInfo& info, const Sizes& sizes) {
   for (size_t i = 0; i < info.shape.size(); ++i) {
     const auto dim = static_cast<int64_t>(i);
@@ -117,7 +117,7 @@ std::vector<fx::Value> example_inputs(const std::vector<InputSpec>& inputs, cons
   return values;
 }
 
-/// Where a symbol stands decides which sizes a model is likely to take.
+/// The position of a dynamic dimension decides which sizes a model is likely to accept.
 enum class Role { Batch, Length, Spatial };
 
 std::map<std::string, Role> roles_of(const std::vector<InputSpec>& inputs) {
@@ -138,8 +138,8 @@ struct SizePair {
   int64_t first, second;
 };
 
-/// Sizes of the two runs, one guess after the other. No two grow by the same factor, or a multiple
-/// of the batch could be taken for the length.
+/// Candidate sizes of the two runs. No two symbols grow by the same factor; otherwise a multiple of
+/// the batch could be mistaken for the length.
 std::vector<std::map<Role, SizePair>> guesses() {
   return {{{Role::Batch, {2, 3}}, {Role::Length, {8, 24}}, {Role::Spatial, {224, 288}}},
           {{Role::Batch, {2, 4}}, {Role::Length, {32, 48}}, {Role::Spatial, {64, 160}}},
@@ -149,7 +149,7 @@ std::vector<std::map<Role, SizePair>> guesses() {
           {{Role::Batch, {1, 2}}, {Role::Length, {1, 3}}, {Role::Spatial, {2, 3}}}};
 }
 
-/// Sizes that the given examples have for the symbols.
+/// Sizes of the symbols in the given examples.
 Sizes given_sizes(const std::vector<InputSpec>& inputs, const std::vector<fx::Value>& given) {
   Sizes sizes;
   for (size_t i = 0; i < std::min(inputs.size(), given.size()); ++i) {
@@ -165,8 +165,9 @@ Sizes given_sizes(const std::vector<InputSpec>& inputs, const std::vector<fx::Va
   return sizes;
 }
 
-/// Sizes for the second run when examples gave those of the first, best guess first: each grows by
-/// a factor of its own; they may have to fit each other; the examples may have the largest ones.
+/// Candidate sizes of the second run when examples gave those of the first, best first: each symbol
+/// grows by its own factor; all by the same, in case sizes depend on each other; or they shrink, in
+/// case the examples have the largest possible sizes.
 std::vector<Sizes> other_sizes(const Sizes& sizes) {
   using Change = int64_t (*)(int64_t size, int64_t index);
   std::vector<Sizes> result;
@@ -205,9 +206,8 @@ std::vector<std::pair<Sizes, Sizes>> candidates(const std::vector<InputSpec>& in
   return pairs;
 }
 
-/// Sizes for further runs, which have little to do with those of the first two: what was the same
-/// there by chance, such as a length that is padded to a multiple of 32 or cut at 8, is not the
-/// same with these.
+/// Sizes for further runs, unrelated to those of the first two: they reveal sizes that were equal
+/// there by chance, such as a length that is padded to a multiple of 32 or cut at 8.
 std::vector<Sizes> probe_sizes(const std::map<std::string, Role>& roles, const Sizes& given) {
   static const std::map<Role, std::array<int64_t, 3>> guesses = {
       {Role::Batch, {1, 3, 2}}, {Role::Length, {3, 45, 131}}, {Role::Spatial, {97, 352, 160}}};
@@ -222,8 +222,8 @@ std::vector<Sizes> probe_sizes(const std::map<std::string, Role>& roles, const S
   return result;
 }
 
-/// Symbols by the sizes they had in the two runs. One that grew like another has no entry: its
-/// sizes may be a multiple of the other's.
+/// Symbols by their sizes in the two runs. A symbol that grew by the same factor as another has no
+/// entry, since a size could be a multiple of either.
 using SymbolTable = std::map<std::pair<int64_t, int64_t>, std::string>;
 
 SymbolTable symbol_table(const Sizes& first, const Sizes& second) {
@@ -275,14 +275,14 @@ void open_dim(TensorInfo& info, size_t dim) {
   if (dim < info.symbols.size()) info.symbols[dim].clear();
 }
 
-/// Whether a dimension is as large in a run as what is known about it says.
+/// Whether a dimension's size in a run agrees with the known size or symbol.
 bool holds(const TensorInfo& known, size_t dim, int64_t found, const Sizes& sizes) {
   if (known.shape[dim] >= 0) return known.shape[dim] == found;
   const auto size = dim < known.symbols.size() ? sizes.find(known.symbols[dim]) : sizes.end();
   return size == sizes.end() || size->second == found;
 }
 
-/// Opens the sizes of `known` where those of `expected`, which may be `known` itself, do not hold.
+/// Makes dimensions of `known` dynamic where `found` contradicts `expected`, which may be `known`.
 void open_where_wrong(Fact& known, const Fact& expected, const Fact& found, const Sizes& sizes) {
   if (known.tensor && expected.tensor && found.tensor) {
     if (expected.tensor->shape.size() != found.tensor->shape.size()) {
@@ -298,7 +298,7 @@ void open_where_wrong(Fact& known, const Fact& expected, const Fact& found, cons
     open_where_wrong(known.items[i], expected.items[i], found.items[i], sizes);
 }
 
-/// Opens what a further run, with other sizes, shows to be different.
+/// Makes dimensions dynamic that a further run, with other sizes, contradicts.
 void check_against(const TrialRun& run, const Sizes& sizes, ShapeFacts& facts) {
   for (const auto& [node, fact] : run.facts) {
     const auto known = facts.facts.find(node);
@@ -306,7 +306,7 @@ void check_against(const TrialRun& run, const Sizes& sizes, ShapeFacts& facts) {
   }
 }
 
-/// Opens what is different when sizes that depend on data are others, and those of inputs are not.
+/// Makes dimensions dynamic that changed when only data-dependent sizes were changed.
 void merge_varied(ShapeFacts& facts, const TrialRun& first, const TrialRun& varied) {
   for (const auto& [node, fact] : varied.facts) {
     const auto merged = facts.facts.find(node);
@@ -316,7 +316,7 @@ void merge_varied(ShapeFacts& facts, const TrialRun& first, const TrialRun& vari
   }
 }
 
-/// Whether an input of integers has no example.
+/// Whether made-up numbers are used for an integer input, because there are no examples.
 bool has_numbers_made_up(const std::vector<InputSpec>& inputs, const OnnxExportOptions& options) {
   return options.inputs.empty() &&
          std::any_of(inputs.begin(), inputs.end(), [](const InputSpec& input) {
@@ -324,8 +324,8 @@ bool has_numbers_made_up(const std::vector<InputSpec>& inputs, const OnnxExportO
          });
 }
 
-/// Facts of a model for one pair of sizes; throws when the model cannot take them.
-/// @param number  that fills inputs of integers: most models take 0, some divide by it.
+/// Finds the facts of a model with one pair of sizes; throws when the model does not accept them.
+/// @param number  fills integer inputs: most models accept 0, some divide by it.
 void learn(const fx::GraphModule& module, const OnnxExportOptions& options, const Sizes& a,
            const Sizes& b, int64_t number, ShapeFacts& result) {
   const auto run = [&](const Sizes& sizes, const TrialRun* other_than = nullptr) {
@@ -341,7 +341,7 @@ void learn(const fx::GraphModule& module, const OnnxExportOptions& options, cons
     try {
       check_against(run(sizes), sizes, result);
     } catch (const Error&) {
-      continue;  // not every size is one that the model takes
+      continue;  // the model may not accept these sizes
     }
   }
 }
@@ -372,9 +372,9 @@ ShapeFacts find_shapes(const fx::GraphModule& module, const OnnxExportOptions& o
     if (!has_numbers_made_up(result.inputs, options)) break;
   }
   first_error->add_context(has_numbers_made_up(result.inputs, options)
-                               ? "while running the model on made-up numbers to learn its shapes; "
-                                 "give examples of its inputs (--input)"
-                               : "while running the model to learn its shapes");
+                               ? "while running the model on made-up inputs to infer its shapes; "
+                                 "give example inputs (--input)"
+                               : "while running the model to infer its shapes");
   throw *first_error;
 }
 

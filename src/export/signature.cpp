@@ -10,7 +10,8 @@
 namespace sparsebit::exports {
 namespace {
 
-/// Type and sizes of a result; an open size has the symbol of the input that it follows, or none.
+/// Writes type and shape of an output; a dynamic dimension has the symbol of the input dimension
+/// that it equals, or none.
 void describe(onnx::ValueInfoProto& info, const OnnxTensor& sym, const Fact* fact) {
   info.set_name(sym.name);
   auto& type = *info.mutable_type()->mutable_tensor_type();
@@ -55,7 +56,7 @@ void Exporter::write_inputs(onnx::GraphProto& graph) {
   }
 }
 
-/// Results in order, tuples and dicts flattened; None is no result.
+/// Collects the outputs in order, tuples and dicts flattened, without None.
 void Exporter::collect_results(const fx::Value& value, std::vector<Result>& results) {
   if (value.is_node()) {
     const fx::Node& node = value.node();
@@ -81,14 +82,14 @@ void Exporter::collect_results(const fx::Value& value, std::vector<Result>& resu
     results.push_back({c10::str("output_", results.size()), value, nullptr});
   } else {
     SPARSEBIT_CHECK(value.is_none(), Unsupported, "the model returns ", fx::describe(value),
-                    ", which ONNX cannot");
+                    ", which cannot be an ONNX output");
   }
 }
 
 std::string Exporter::write_output(onnx::GraphProto& graph, const Result& result) {
   if (result.value.is_sequence()) {
     throw Error(ErrorKind::Unsupported, c10::str("the model returns nested tuples ('", result.wish,
-                                                 "'), which ONNX cannot"));
+                                                 "'), which cannot be an ONNX output"));
   }
   writer_.begin("output");
   OnnxTensor sym;
@@ -99,11 +100,11 @@ std::string Exporter::write_output(onnx::GraphProto& graph, const Result& result
     sym = writer_.constant(result.value.plain.tensor());
   } else {
     SPARSEBIT_CHECK(result.value.plain.is_number(), Unsupported, "the model returns ",
-                    fx::describe(result.value.plain), ", which ONNX cannot");
+                    fx::describe(result.value.plain), ", which cannot be an ONNX output");
     sym = writer_.scalar(result.value.plain.to_scalar(), dtype_of(result.value));
   }
-  // Where nobody wishes another name, a result is made by a node of its own: no input, no constant,
-  // no second name for a value.
+  // Without requested names, an output may keep its value's name only if a node produces it (it is
+  // not an input or a constant) and it is not an output already.
   const bool free = writer_.is_made_by_node(sym.name) && !taken_outputs_.contains(sym.name);
   const bool as_wished = !result.value.is_plain() && sym.name == result.wish;
   if (output_names_.empty() ? !free : !as_wished) {
@@ -113,7 +114,7 @@ std::string Exporter::write_output(onnx::GraphProto& graph, const Result& result
     writer_.rename(sym, name);
   }
   taken_outputs_.insert(sym.name);
-  carries_unknown_ |= sym.dtype == at::ScalarType::Undefined;  // ONNX's checker insists on a type
+  carries_unknown_ |= sym.dtype == at::ScalarType::Undefined;  // ONNX's checker requires a type
   onnx::ValueInfoProto& info = *graph.add_output();
   describe(info, sym, result.fact);
   return sym.name;

@@ -8,7 +8,7 @@
 namespace sparsebit::exports {
 namespace {
 
-/// Between neighbours in proportion.
+/// Linear interpolation between neighbouring values.
 double quantile(const std::vector<double>& sorted, double share) {
   const double place = share * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<size_t>(place);

@@ -10,19 +10,19 @@
 
 namespace sparsebit::exports {
 
-// Graphs inside the attributes of a node (If, Loop, Scan) read values of the graphs around them.
+// Subgraphs in the attributes of a node (If, Loop, Scan) can read values of the enclosing graphs.
 
-/// Gives what the graphs inside a node read from outside, by old name, its new name.
+/// Renames values that a node's subgraphs read from the enclosing graph: old name -> new name.
 void rename_captured(onnx::NodeProto& node,
                      const std::unordered_map<std::string, std::string>& names);
 
-/// Adds every name that a node or the graphs inside it read.
+/// Adds the names of all values that a node or its subgraphs read.
 void collect_uses(const onnx::NodeProto& node, std::unordered_set<std::string>& used);
 
-/// Adds the names that a graph gives to its own values.
+/// Adds the names of all values that a graph and its subgraphs define.
 void collect_definitions(const onnx::GraphProto& graph, std::vector<std::string>& names);
 
-/// Visits a node, then the nodes of the graphs inside it.
+/// Visits a node, then the nodes of its subgraphs.
 void for_each_node(const onnx::NodeProto& node,
                    const std::function<void(const onnx::NodeProto&)>& visit);
 

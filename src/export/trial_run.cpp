@@ -70,7 +70,7 @@ class RecordedRun {
   }
 
  private:
-  /// Tensors that the caller still needs are copied before a node can write to them.
+  /// Copies a tensor of the caller if some node writes in place.
   Value own(Value value) const {
     return writes_ && value.is_tensor() ? Value(value.tensor().clone()) : value;
   }
@@ -87,7 +87,7 @@ class RecordedRun {
                     [&](const Node* n) { return data_.contains(n); }))
       data_.insert(&node);
     if (is_carried(node)) return execute_carried(node);
-    if (quant::find_quantizer(module_, node)) {  // as large
+    if (quant::find_quantizer(module_, node)) {  // same shape as its input
       const auto input = values_.find(node.inputs().front());
       return input == values_.end() ? std::nullopt : std::optional(own(input->second));
     }
@@ -107,7 +107,7 @@ class RecordedRun {
     return result;
   }
 
-  /// Graphs inside of a node can be run; what sizes their results have in another run is not known.
+  /// Runs a node with subgraphs. The sizes of its results may differ in another run.
   std::optional<Value> execute_carried(const Node& node) {
     const bool known = fx::has_kernel(node, module_) &&
                        std::all_of(node.inputs().begin(), node.inputs().end(),
@@ -136,14 +136,14 @@ class RecordedRun {
     return fx::one_larger(value, dims);
   }
 
-  /// Finds sizes that depend on data, and changes them when they have to be others.
+  /// Detects data-dependent sizes, and changes them if `other_than_` is given.
   void note_data(const Node& node, const fx::OperatorCall& call, const fx::Args& args,
                  Value& result) {
     if (!data_.contains(&node)) return;
     if (fx::reads_only_sizes(*call.op, args)) {
       data_.erase(&node);
     } else if (fx::takes_number(*call.op, args)) {
-      result_.sizes_depend_on_data = true;  // sizes may be made of it
+      result_.sizes_depend_on_data = true;  // sizes may be computed from it
       if (other_than_ && result.is_int()) result = result.to_int() + 1;
       if (other_than_ && result.is_double()) result = result.to_double() + 1;
     } else {
@@ -159,7 +159,7 @@ class RecordedRun {
     }
   }
 
-  /// With other sizes a node may fail; then its result has the sizes it had before.
+  /// A node may fail with changed sizes; then its result has the shape of the earlier run.
   std::optional<Value> execute_or_pretend(const Node& node) {
     if (!other_than_) return execute(node);
     try {
@@ -171,7 +171,7 @@ class RecordedRun {
     }
   }
 
-  /// A tensor of the promised shape; its content is made up, so this is for shapes only.
+  /// A tensor of zeros with the shape of the node's TensorInfo; only its shape is meaningful.
   std::optional<Value> promised(const Node& node) const {
     if (!node.tensor_info()) return std::nullopt;
     Shape shape = node.tensor_info()->shape;
@@ -200,7 +200,7 @@ class RecordedRun {
     if (data_.contains(&node) && fx::mutates_input(node, module_)) spread_data(node);
   }
 
-  /// What shares memory with a tensor that data was written to.
+  /// Marks all tensors as data-dependent that share memory with one that data was written to.
   void spread_data(const Node& writer) {
     std::vector<const Node*> found = {&writer};
     if (!writer.inputs().empty()) found.push_back(writer.inputs().front());
@@ -220,7 +220,7 @@ class RecordedRun {
   const fx::GraphModule& module_;
   const std::map<std::string, int64_t>& sizes_;
   const TrialRun* other_than_;
-  std::unordered_set<const Node*> data_;  // whose content depends on an input's content
+  std::unordered_set<const Node*> data_;  // nodes whose content depends on an input's content
   bool writes_ = false;
   std::unordered_map<const Node*, Value> values_;
   std::unordered_map<const Node*, int64_t> uses_;
@@ -238,7 +238,7 @@ fx::Args in_eval_mode(const fx::Args& args) {
   const bool needs_batch = statistics && values[*statistics].is_none();
   if (!needs_batch) set("training", false);
   set("dropout_p", 0.0);
-  set("max_norm", fx::None());  // renormalizing writes to the table
+  set("max_norm", fx::None());  // renormalization writes to the embedding table
   return {args.schema(), std::move(values)};
 }
 

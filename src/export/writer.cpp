@@ -55,8 +55,9 @@ bool same_content(const at::Tensor& a, const at::Tensor& b) {
   return a.scalar_type() == b.scalar_type() && a.sizes() == b.sizes() && bytes_of(a) == bytes_of(b);
 }
 
-/// Constants of ours share whatever is equal. Weights keep their names, which tell where they
-/// belong, unless they are large and play the same part: a bias of zeros is not every bias.
+/// Unnamed constants share any stored constant of equal content. Weights keep their own names,
+/// unless they are large and have the same last name part: small weights, such as biases of zeros,
+/// may be equal by chance.
 bool may_share(const std::string& stored, const std::string& name, const at::Tensor& tensor) {
   constexpr size_t kLarge = 4096;  // bytes
   const auto part = [](const std::string& path) { return path.substr(path.rfind('.') + 1); };

@@ -33,9 +33,9 @@ using Attrs = std::vector<Attr>;
 
 /// Builds the nodes and initializers of an ONNX graph of one opset.
 ///
-/// The functions below emit() are ONNX operators as everybody needs them: they hide what changed
-/// between opsets (attributes that became inputs, operators that are missing in old ones) and note
-/// type and sizes of the result. Dimensions may count from the end wherever the rank is known.
+/// The functions below emit() write common ONNX operators: they hide differences between opsets
+/// (attributes that became inputs, operators missing in old ones) and record type and shape of the
+/// result. Dimensions may count from the end wherever the rank is known.
 class GraphWriter {
  public:
   explicit GraphWriter(int64_t opset) : opset_(opset) {}
@@ -44,30 +44,30 @@ class GraphWriter {
 
   // --- names and storage -----------------------------------------------------------------------
 
-  /// Takes a name so that nothing else gets it.
+  /// Reserves a name, so that unique_name() does not return it.
   void reserve(const std::string& name) { used_.insert(name); }
   std::string unique_name(const std::string& wish);
-  /// Operators emitted from now on are parts of the node of this name: theirs begin with it, and
-  /// end there or go on after a '/', which names of graph nodes do not have.
+  /// Operators emitted from now on belong to the graph node of this name: their names are this
+  /// name, or start with it and a '/', which names of graph nodes do not contain.
   void begin(const std::string& node_name);
-  /// Gives a value that was emitted since begin() another name; returns whether it was.
+  /// Renames a value that was emitted since begin(); returns false if it was emitted earlier.
   bool rename(OnnxTensor& value, const std::string& name);
-  /// Names the emitted node that makes `value`, if it was made since begin().
+  /// Names the producer of `value`, if it was emitted since begin().
   void name_producer(const OnnxTensor& value, const std::string& name);
 
-  /// Says something about the node that makes `value`, for people.
+  /// Sets the doc string of the producer of `value`.
   void set_doc(const OnnxTensor& value, const std::string& text);
 
-  /// The domain of the operator that makes `value`.
+  /// Sets the domain of the producer of `value`.
   void set_domain(const OnnxTensor& value, const std::string& domain);
 
   bool is_made_by_node(const std::string& value) const;
-  /// Gives a value of this name, if there is one, another name everywhere.
+  /// Frees a name: renames the value that has it, if any, in all nodes.
   void make_room(const std::string& name);
-  /// The name a value has by now, see make_room().
+  /// The current name of a value, see make_room().
   std::string current_name(const std::string& name) const;
 
-  /// A constant; equal ones are stored once.
+  /// A constant; equal constants are stored once.
   OnnxTensor constant(const at::Tensor& value, const std::string& name = "");
   OnnxTensor ints(const std::vector<int64_t>& values);
   OnnxTensor scalar(const at::Scalar& value, at::ScalarType dtype);
@@ -84,10 +84,10 @@ class GraphWriter {
 
   // --- nodes -----------------------------------------------------------------------------------
 
-  /// One node with `outputs` results, of which nothing is known yet.
+  /// Emits one node with `outputs` results of unknown type and shape.
   std::vector<OnnxTensor> emit(const std::string& type, const std::vector<OnnxTensor>& inputs,
                                const Attrs& attrs, size_t outputs);
-  /// As it stands; its outputs are already named. For nodes that are carried through.
+  /// Appends a node unchanged, with named outputs. For nodes that are carried through.
   void append(onnx::NodeProto node) { nodes_.push_back(std::move(node)); }
   OnnxTensor op(const std::string& type, const std::vector<OnnxTensor>& inputs, const Attrs& attrs,
                 at::ScalarType dtype, std::optional<Shape> shape);
@@ -95,7 +95,7 @@ class GraphWriter {
   // --- elementwise -----------------------------------------------------------------------------
 
   OnnxTensor unary(const std::string& type, const OnnxTensor& x, const Attrs& attrs = {});
-  /// Operands have the same type already.
+  /// Operands must have the same type.
   OnnxTensor binary(const std::string& type, const OnnxTensor& a, const OnnxTensor& b);
   OnnxTensor add(const OnnxTensor& a, const OnnxTensor& b) { return binary("Add", a, b); }
   OnnxTensor sub(const OnnxTensor& a, const OnnxTensor& b) { return binary("Sub", a, b); }
@@ -108,7 +108,7 @@ class GraphWriter {
   OnnxTensor maximum(const OnnxTensor& a, const OnnxTensor& b) {
     return extremum("Max", "Greater", a, b);
   }
-  // The same with a number of the tensor's type.
+  // The same with a number, which gets the tensor's type.
   OnnxTensor add(const OnnxTensor& a, double b) { return add(a, scalar_like(b, a)); }
   OnnxTensor sub(const OnnxTensor& a, double b) { return sub(a, scalar_like(b, a)); }
   OnnxTensor mul(const OnnxTensor& a, double b) { return mul(a, scalar_like(b, a)); }
@@ -135,7 +135,7 @@ class GraphWriter {
   OnnxTensor size_of(const OnnxTensor& x, int64_t dim);  ///< int64[1], a constant when it is fixed
   OnnxTensor numel_of(const OnnxTensor& x);              ///< 0-dim int64
   OnnxTensor reshape(const OnnxTensor& x, const OnnxTensor& shape);
-  /// -1 and 0 as in ONNX.
+  /// -1 and 0 have ONNX's meaning.
   OnnxTensor reshape(const OnnxTensor& x, const Shape& shape) { return reshape(x, ints(shape)); }
   OnnxTensor transpose(const OnnxTensor& x, std::vector<int64_t> order);
   OnnxTensor swap(const OnnxTensor& x, int64_t a, int64_t b);
@@ -196,15 +196,16 @@ class GraphWriter {
 
   int64_t opset_;
   std::string node_name_;
-  size_t first_node_ = 0;  // of those emitted since begin()
+  size_t first_node_ = 0;  // the first node emitted since begin()
   std::vector<onnx::NodeProto> nodes_;
   std::vector<std::pair<std::string, at::Tensor>> constants_;
   std::vector<onnx::TensorProto> packed_constants_;
   std::unordered_multimap<size_t, size_t> constants_by_hash_;
   std::unordered_map<const void*, size_t> constants_by_identity_;
-  std::vector<at::Tensor> identified_;  // kept, so that their addresses stay theirs
+  std::vector<at::Tensor>
+      identified_;  // kept alive, so that addresses in constants_by_identity_ stay valid
   std::unordered_set<std::string> used_;
-  std::unordered_map<std::string, std::string> moved_;  // by make_room()
+  std::unordered_map<std::string, std::string> moved_;  // new names by old, see make_room()
   std::unordered_map<std::string, int64_t> next_number_;
 };
 

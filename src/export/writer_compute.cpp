@@ -10,13 +10,12 @@
 namespace sparsebit::exports {
 namespace {
 
-/// What only newer opsets can do.
 void require_opset(int64_t found, int64_t needed, const char* what) {
   SPARSEBIT_CHECK(found >= needed, Unsupported, what, " needs opset ", needed,
                   " or newer, the export is for opset ", found);
 }
 
-/// From which opset on a reduction takes its axes as an input.
+/// The first opset in which a reduction takes its axes as an input.
 int64_t axes_became_input(const std::string& type) { return type == "ReduceSum" ? 13 : 18; }
 
 }  // namespace
@@ -103,8 +102,8 @@ OnnxTensor GraphWriter::argument(const std::string& type, const OnnxTensor& x, i
             reduced_shape(x, {axis}, keepdim));
 }
 
-/// Before opset 13 these worked on a matrix: all axes from `axis` on together. Along the last axis
-/// both are the same.
+/// Before opset 13, Softmax and LogSoftmax normalized over all axes from `axis` on. Along the last
+/// axis there is no difference.
 OnnxTensor GraphWriter::softmax(const std::string& type, const OnnxTensor& x, int64_t axis) {
   axis = x.axis(axis);
   if (x.rank() == 0) return squeeze(softmax(type, unsqueeze(x, {0}), 0), {0});

@@ -16,7 +16,7 @@ OnnxTensor GraphWriter::binary(const std::string& type, const OnnxTensor& a, con
   return op(type, {a, b}, {}, dtype, broadcast(a.shape, b.shape));
 }
 
-/// Opset 11 has these for floats only.
+/// Min and Max of opset 11 support floats only.
 OnnxTensor GraphWriter::extremum(const char* type, const char* comparison, const OnnxTensor& a,
                                  const OnnxTensor& b) {
   if (opset_ >= 12 || at::isFloatingType(a.dtype)) return binary(type, a, b);
@@ -54,7 +54,7 @@ OnnxTensor GraphWriter::where(const OnnxTensor& condition, const OnnxTensor& a,
 }
 
 OnnxTensor GraphWriter::clip(const OnnxTensor& x, const OnnxTensor& low, const OnnxTensor& high) {
-  // Opset 11 clips floats only, and runtimes took their time with the narrow integers.
+  // Clip of opset 11 supports floats only, and some runtimes lack kernels for narrow integers.
   const bool narrow = x.dtype == at::kByte || x.dtype == at::kChar || x.dtype == at::kShort;
   if (!narrow && (opset_ >= 12 || at::isFloatingType(x.dtype))) {
     return op("Clip", {x, low, high}, {}, x.dtype, x.shape);

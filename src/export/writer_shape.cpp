@@ -18,7 +18,7 @@ std::vector<int64_t> content(const OnnxTensor& x) {
   return {flat.data_ptr<int64_t>(), flat.data_ptr<int64_t>() + flat.numel()};
 }
 
-/// What Reshape makes of `x`, with its rules for 0 and -1.
+/// The shape of Reshape's result, with its rules for 0 and -1.
 Shape reshaped(const OnnxTensor& x, Shape wanted) {
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i] == 0) wanted[i] = x.shape && i < x.shape->size() ? (*x.shape)[i] : -1;
@@ -33,7 +33,7 @@ Shape reshaped(const OnnxTensor& x, Shape wanted) {
   return wanted;
 }
 
-/// The number of elements in x[start:stop:step]; all but `step` may be out of range.
+/// The number of elements in x[start:stop:step]; bounds may be out of range.
 int64_t sliced_size(int64_t size, int64_t start, int64_t stop, int64_t step) {
   if (size < 0) return -1;
   const auto clamp = [&](int64_t bound, int64_t low, int64_t high) {
@@ -159,7 +159,7 @@ OnnxTensor GraphWriter::concat(const std::vector<OnnxTensor>& xs, int64_t axis) 
   const auto is_shape = [](const OnnxTensor& x) {
     return x.constant.defined() && x.dtype == at::kLong && x.constant.numel() <= 16;
   };
-  if (std::all_of(xs.begin(), xs.end(), is_shape)) {  // pieces of a shape that are all known
+  if (std::all_of(xs.begin(), xs.end(), is_shape)) {  // parts of a shape, all constant
     std::vector<at::Tensor> parts;
     for (const OnnxTensor& x : xs) parts.push_back(x.constant);
     return constant(at::cat(parts, axis));

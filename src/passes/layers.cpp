@@ -12,11 +12,11 @@
 namespace sparsebit::passes {
 namespace {
 
-/// Arguments of these operators that a module's constructor takes, too.
+/// Arguments of these operators that are also constructor arguments of the module.
 constexpr std::array kOptions = {"stride",   "padding", "output_padding",
                                  "dilation", "groups",  "padding_mode"};
 
-/// Of an operator that multiplies its input with a weight; null for others.
+/// Facts about the weight of an operator that multiplies its input with a weight; null for others.
 const fx::WeightFacts* facts_of(const NodeView& view) {
   const bool is_layer = view.call && view.call->op->weight && !view.call->op->weight->looks_up;
   return is_layer ? &*view.call->op->weight : nullptr;
@@ -26,7 +26,7 @@ int64_t groups_of(const NodeView& view) {
   return view.call->args.has("groups") ? view.arg("groups").to_int() : 1;
 }
 
-/// Whether a module could have all that the call says.
+/// Whether all options of the call are constants, so that a module can have them.
 bool has_fixed_options(const NodeView& view) {
   const fx::Args& args = view.call->args;
   for (const char* name : kOptions) {
@@ -74,8 +74,8 @@ int64_t Layer::inputs() const { return transposed ? weight.size(0) : weight.size
 bool Layer::is_finite() const {
   const auto finite = [](const at::Tensor& t) {
     if (t.numel() == 0) return true;
-    const bool is_short = t.element_size() < 4;  // which libtorch has no aminmax() for
-    const auto [low, high] = at::aminmax(is_short ? t.to(at::kFloat) : t);  // NaN, if one is
+    const bool is_short = t.element_size() < 4;  // libtorch has no aminmax() for these types
+    const auto [low, high] = at::aminmax(is_short ? t.to(at::kFloat) : t);  // NaN if any element is
     return std::isfinite(low.item<double>()) && std::isfinite(high.item<double>());
   };
   return finite(weight) && (!bias.defined() || finite(bias));

@@ -7,7 +7,7 @@
 
 #include <optional>
 
-// Convolutions and linear layers as passes that change weights see them.
+// Convolutions and linear layers, for passes that change weights.
 
 namespace sparsebit::passes {
 
@@ -16,57 +16,57 @@ class Rewriter;
 /// Operators with a weight per pair of an output and an input channel.
 const std::vector<std::string>& layer_operators();
 
-/// How many axes a batch of inputs of one of them has.
+/// The rank of a batch of inputs of such a layer.
 int64_t batched_rank(const NodeView& layer);
 
-/// One of them, its weights known.
+/// A layer with constant weights.
 struct Layer {
   at::Tensor weight;
   at::Tensor bias = {};  ///< undefined when there is none
   int64_t groups = 1;
-  bool transposed = false;    ///< the weight has the inputs first
-  bool trained = false;       ///< the weight takes part in training
-  bool bias_trained = false;  ///< so does the bias
+  bool transposed = false;    ///< the weight has the input channels first
+  bool trained = false;       ///< the weight is trained
+  bool bias_trained = false;  ///< the bias is trained
 
   int64_t outputs() const;
   int64_t inputs() const;
-  /// Whether no number is too large for its type.
+  /// Whether all numbers are finite, that is, fit their type.
   bool is_finite() const;
   /// The weight as [groups, outputs of a group, inputs of a group, rest]: a view where possible.
   at::Tensor grouped() const;
-  /// The opposite of grouped().
+  /// The inverse of grouped().
   at::Tensor ungrouped(const at::Tensor& grouped) const;
-  /// The weight with each output or input channel multiplied by a factor of its own.
+  /// The weight with each output (or input) channel multiplied by its factor.
   at::Tensor with_outputs_times(const at::Tensor& factor) const;
   at::Tensor with_inputs_times(const at::Tensor& factor) const;
 };
 
-/// Nothing when the node calls another operator, or when what it does is not known before the model
-/// runs: weights or sizes that are computed.
+/// The layer that a node calls. Empty for other operators, and when weights or options are
+/// computed.
 std::optional<Layer> read_layer(const NodeView& view, const Rewriter& rewriter);
 
-/// Whether channels of the layer are where the batch norm next to it counts them, on axis 1. A
-/// linear layer has them on the last axis, and without a batch a convolution has them on the first.
+/// Whether the channels of the layer are on axis 1, where the adjacent batch norm expects them. A
+/// linear layer has them on the last axis, a convolution without a batch on the first.
 bool agree_on_channels(const NodeView& layer, const NodeView& norm, const Rewriter& rewriter);
 
-/// A torch.nn module that does what the call does with the weight and bias of `layer`. They are
-/// trained if they were; tensors of the model that have not changed are not copied.
-/// @param changes  constructor arguments that are to be others than those of the call.
+/// A torch.nn module equivalent to the call, with the weight and bias of `layer`. They stay trained
+/// if they were; unchanged tensors of the model are not copied.
+/// @param changes  constructor arguments that differ from those of the call.
 fx::ModulePtr make_layer(const NodeView& view, const Layer& layer, const fx::Kwargs& changes = {});
 
-/// Whether somebody calls a module around the one at this path, or uses it under another path, so
-/// that changing the one changes the other.
+/// Whether a module that contains the one at this path is called, or the module is used under
+/// another path, so that changing it has an effect elsewhere.
 bool is_part_of_others(const std::string& path, const Rewriter& rewriter);
 
 /// Whether the node calls a module that no other node calls or reads a tensor of, so that it can be
 /// replaced.
 bool owns_module(const NodeView& view, const Rewriter& rewriter);
 
-/// Whether, besides, nobody else has its weight or bias: another copy of them would be one more.
+/// Likewise, and its weight and bias are not shared: changing shared tensors would need a copy.
 bool owns_tensors(const NodeView& view, const Rewriter& rewriter);
 
-/// Puts a new module in the place of the one that the node calls; the node must own it. The new
-/// one is in the mode of the old.
+/// Replaces the module that the node calls; the node must own it. The new module gets the mode
+/// (train or eval) of the old one.
 void set_layer(const NodeView& view, fx::ModulePtr layer, Rewriter& rewriter);
 
 }  // namespace sparsebit::passes

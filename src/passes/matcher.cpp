@@ -20,7 +20,7 @@ NodeView read(Node& node, const fx::GraphModule& module) {
   try {
     view.call = fx::resolve(node, module);
   } catch (const Error&) {
-    // A call that does not fit its operator matches nothing; running it tells what is wrong.
+    // A call with invalid arguments matches nothing; running it reports the error.
   }
   if (view.call) {
     for (const fx::Value& value : view.call->args.values()) collect_nodes(value, view.inputs);
@@ -97,8 +97,7 @@ Node& Match::last(const GraphIndex& index) const {
   return *last;
 }
 
-/// Binds pattern nodes one after the other, each a neighbour of one that is bound, and goes back
-/// where the rest cannot be bound.
+/// Backtracking search: binds pattern nodes one after the other, each a neighbour of a bound one.
 class Matcher {
  public:
   Matcher(const Pattern& pattern, const GraphIndex& index)
@@ -150,7 +149,7 @@ class Matcher {
     Match match;
   };
 
-  /// Each set of nodes once.
+  /// The matches in order, each set of nodes once.
   std::vector<Match> sorted() {
     std::sort(found_.begin(), found_.end(),
               [](const Found& a, const Found& b) { return a.positions < b.positions; });
@@ -164,7 +163,7 @@ class Matcher {
     return matches;
   }
 
-  /// The node of which the graph has fewest.
+  /// The pattern node with the fewest candidates in the graph.
   size_t choose_anchor() const {
     size_t anchor = 0, fewest = ~size_t{0};
     for (size_t i = 0; i < pattern_.nodes().size(); ++i) {
@@ -175,7 +174,7 @@ class Matcher {
     return anchor;
   }
 
-  /// From the anchor to its neighbours, then to theirs.
+  /// Breadth-first from the anchor.
   void choose_order(size_t anchor) {
     order_ = {anchor};
     while (order_.size() < pattern_.nodes().size()) {
@@ -228,8 +227,8 @@ class Matcher {
     bound_[i] = nullptr;
   }
 
-  /// Nodes that can stand for pattern node i: inputs or users of one that is bound. Those that
-  /// were made since the graph was read wait until it is read again.
+  /// Candidates for pattern node i: inputs or users of a bound node. Nodes created since the graph
+  /// was read are ignored until it is read again.
   std::vector<const Node*> neighbours(size_t i) const {
     std::vector<const Node*> found;
     const auto add = [&](const auto& nodes) {
@@ -257,7 +256,7 @@ class Matcher {
     return right && (!wanted.check || wanted.check(view));
   }
 
-  /// Those of node i, and those of the bound nodes that use it.
+  /// Checks the inputs of node i, and of the bound nodes that use it.
   bool all_inputs_fit(size_t i) const {
     if (!inputs_fit(i)) return false;
     for (size_t j = 0; j < bound_.size(); ++j) {
@@ -266,7 +265,7 @@ class Matcher {
     return true;
   }
 
-  /// What is not bound yet fits everywhere.
+  /// An input that is not bound yet matches any node.
   bool can_be(size_t input, const Node* node) const {
     return input == kNone || !bound_[input] || bound_[input]->node == node;
   }
@@ -309,7 +308,7 @@ class Matcher {
     return false;
   }
 
-  /// Those for which node i was the last that was missing.
+  /// Checks the conditions for which node i was the last missing node.
   bool joint_checks_pass(size_t i) const {
     for (size_t c = 0; c < joint_nodes_.size(); ++c) {
       const std::vector<size_t>& nodes = joint_nodes_[c];

@@ -17,7 +17,7 @@ const Match::Entry* Match::find(std::string_view name) const {
 const NodeView& Match::operator[](std::string_view name) const {
   const Entry* entry = find(name);
   SPARSEBIT_CHECK(entry, InvalidArgument, "there is no node '", name,
-                  "' in the pattern, or not among those that the joint check names");
+                  "' in the pattern, or the joint check does not name it");
   return *entry->node;
 }
 
@@ -37,7 +37,7 @@ std::vector<fx::Node*> Match::operator_nodes() const {
 
 Pattern::Pattern(std::vector<PatternNode> nodes, std::vector<JointCheck> checks)
     : nodes_(std::move(nodes)), checks_(std::move(checks)) {
-  SPARSEBIT_CHECK(!nodes_.empty(), InvalidArgument, "a pattern needs a node");
+  SPARSEBIT_CHECK(!nodes_.empty(), InvalidArgument, "a pattern needs at least one node");
   for (size_t i = 0; i < nodes_.size(); ++i) check_node(i);
   for (const JointCheck& check : checks_) check_joint(check);
   check_connected();
@@ -68,7 +68,7 @@ void Pattern::check_node(size_t index) const {
                   node.name, "'");
   for (const std::string& name : node.operators) {
     SPARSEBIT_CHECK(fx::operators().find_operator(name), InvalidArgument, "pattern node '",
-                    node.name, "': there is no operator '", name, "'",
+                    node.name, "': unknown operator '", name, "'",
                     did_you_mean(name, operator_names()));
   }
   SPARSEBIT_CHECK(!node.operators.empty() || node.inputs.empty(), InvalidArgument, "pattern node '",
@@ -78,7 +78,7 @@ void Pattern::check_node(size_t index) const {
     const bool earlier = std::any_of(nodes_.begin(), nodes_.begin() + static_cast<long>(index),
                                      [&](const PatternNode& other) { return other.name == input; });
     SPARSEBIT_CHECK(earlier, InvalidArgument, "pattern node '", node.name, "': its input '", input,
-                    "' is no earlier pattern node");
+                    "' is not an earlier pattern node");
   }
 }
 
@@ -88,7 +88,7 @@ void Pattern::check_joint(const JointCheck& check) const {
   for (const std::string& name : check.names) find(name);
 }
 
-/// Otherwise every pair of occurrences of the parts would be an occurrence of the whole.
+/// In an unconnected pattern, every combination of occurrences of its parts would be a match.
 void Pattern::check_connected() const {
   std::vector<size_t> group(nodes_.size());
   std::iota(group.begin(), group.end(), size_t{0});

@@ -22,7 +22,7 @@ void PassRegistry::add(Pass pass, const std::string& before) {
   check_pass(pass);
   auto position = passes_.end();
   if (!before.empty()) {
-    get(before);  // throws with near names
+    get(before);  // throws with similar names
     position = std::find_if(passes_.begin(), passes_.end(),
                             [&](const Pass& other) { return other.name == before; });
   }
@@ -51,7 +51,7 @@ std::vector<std::string> PassRegistry::names(Stage stage) const {
   return names;
 }
 
-/// In the order in which they run: what makes the others' work easier comes first.
+/// In the order in which they run: passes that prepare the graph for others come first.
 PassRegistry& passes() {
   static PassRegistry registry = [] {
     PassRegistry r;

@@ -13,7 +13,7 @@ namespace sparsebit::passes {
 using fx::Node;
 
 Rewriter::Rewriter(fx::GraphModule& module) : module_(module) {
-  fx::eliminate_dead_code(module_);  // what nobody needs should not stand in the way
+  fx::eliminate_dead_code(module_);  // unused nodes would count as users
 }
 
 void Rewriter::begin_sweep() {
@@ -44,7 +44,7 @@ bool Rewriter::is_written(const Node& node) const {
   return is_written_between(node, 0, index_->nodes().size());
 }
 
-/// Whether memory of this value is written after one position of the graph and before another.
+/// Whether the memory of this value is written between two positions of the graph.
 bool Rewriter::is_written_between(const Node& value, size_t from, size_t to) const {
   const auto replaced = stands_for_.find(&value);
   if (replaced != stands_for_.end()) {
@@ -65,8 +65,8 @@ bool Rewriter::is_fresh(const Node& node) const {
   return spelling && !spelling->op->view && !fx::mutates_input(node, module_);
 }
 
-/// Where nobody writes, sharing memory does not matter. Otherwise both have to have memory of their
-/// own, and nobody else may read the new value.
+/// Sharing memory matters only where it is written. Then both values must have memory of their own,
+/// and the new value must have no other reader.
 bool Rewriter::may_replace(const Node& node, const fx::Value& value) const {
   if (!is_written(node) && !(value.is_node() && is_written(value.node()))) return true;
   if (!value.is_node() || !is_fresh(node) || !is_fresh(value.node())) return false;
@@ -97,7 +97,7 @@ struct EarlierIn {
 void Rewriter::apply(const Rule& rule) {
   std::vector<Match> matches = find_matches(rule.pattern, *index_);
   while (!matches.empty()) {
-    std::set<Node*, EarlierIn> grown{EarlierIn{&*index_}};  // took the place of others
+    std::set<Node*, EarlierIn> grown{EarlierIn{&*index_}};  // replacements
     for (const Match& match : matches) {
       if (!can_rewrite(rule, match)) continue;
       const fx::Graph::InsertPoint here = graph().inserting_before(match.last(*index_));
@@ -114,8 +114,8 @@ void Rewriter::apply(const Rule& rule) {
   }
 }
 
-/// Occurrences that came about because of changes at these nodes. Without this a layer with a chain
-/// of steps to fold would need a sweep for each.
+/// New matches caused by changes at these nodes. Without them, a layer with a chain of nodes to
+/// fold would need one sweep per node.
 std::vector<Match> Rewriter::matches_around(const Rule& rule, const std::vector<Node*>& nodes) {
   for (Node* node : nodes) {
     if (touched_.erase(node) > 0) index_->refresh(*node);
@@ -126,8 +126,8 @@ std::vector<Match> Rewriter::matches_around(const Rule& rule, const std::vector<
   return find_matches(rule.pattern, *index_, nodes);
 }
 
-/// Whether the match has outlived the changes of this sweep, and new nodes, which stand before the
-/// last of the match, read what its nodes read.
+/// Whether the match is still valid after the changes of this sweep, and new nodes, which are
+/// inserted before the last node of the match, can read the inputs of its nodes.
 bool Rewriter::can_rewrite(const Rule& rule, const Match& match) {
   for (Node* node : match.nodes()) {
     if (replaced_.contains(node) || index_->is_dead(*node)) return false;
@@ -161,7 +161,7 @@ std::vector<Node*> Rewriter::new_nodes_in(const Replacements& replacements) cons
 
 namespace {
 
-/// Each node once.
+/// Adds a node to the change, unless it is listed already.
 void note_after(Change& change, const Node& node) {
   const auto& names = change.after;
   if (std::find(names.begin(), names.end(), node.name()) == names.end())
@@ -221,7 +221,7 @@ void Rewriter::redirect(Node& node, const fx::Value& value, const NodeSet& new_n
   }
 }
 
-/// Marks a node as dead if nobody reads it, and then those that only dead nodes read.
+/// Marks a node as dead if it has no live users, and then its inputs in the same way.
 void Rewriter::bury(const Node& node) {
   std::vector<const Node*> maybe_dead = {&node};
   while (!maybe_dead.empty()) {
@@ -235,7 +235,7 @@ void Rewriter::bury(const Node& node) {
   }
 }
 
-/// Somebody reads it again.
+/// Undoes bury() for a node that is read again, and for its inputs.
 void Rewriter::revive(const Node& node) {
   std::vector<const Node*> read = {&node};
   while (!read.empty()) {

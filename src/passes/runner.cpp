@@ -13,9 +13,10 @@
 namespace sparsebit::passes {
 namespace {
 
-/// Sweeps that do not make the graph smaller. Overlapping occurrences wait for the next one.
+/// Limit of sweeps that do not make the graph smaller. Overlapping matches need further sweeps.
 constexpr int kMostSweeps = 64;
-/// A pass may find something again after a later one; more rounds than this are a quarrel.
+/// Limit of rounds over all passes. A pass may match again after a later one; with more rounds than
+/// this, two passes undo each other.
 constexpr int kMostRounds = 16;
 
 using PassList = std::vector<const Pass*>;
@@ -32,7 +33,7 @@ PassList passes_of(Stage stage, const Schedule& schedule, const std::set<std::st
   return list;
 }
 
-/// Names of passes that are switched off, in small letters.
+/// Names of passes that are switched off, in lower case.
 std::set<std::string> switched_off(const Schedule& schedule) {
   std::vector<std::string> known = passes().names();
   for (const Pass& pass : schedule.extra) {
@@ -52,7 +53,7 @@ std::set<std::string> switched_off(const Schedule& schedule) {
     SPARSEBIT_CHECK(std::find(known.begin(), known.end(), lower) != known.end(), InvalidArgument,
                     "unknown pass '", name, "'", did_you_mean(lower, known));
     SPARSEBIT_CHECK(seen.insert(lower).second, InvalidArgument, "pass '", lower,
-                    "' is switched twice, in capital and in small letters");
+                    "' is switched twice, in upper and in lower case");
     if (!on) off.insert(lower);
   }
   return off;
@@ -75,12 +76,12 @@ std::vector<Change> PassReport::history_of(const std::vector<std::string>& node_
   return history;
 }
 
-/// Works on one model.
+/// Runs passes on one model.
 class Runner {
  public:
   explicit Runner(fx::GraphModule& module) : rewriter_(module) {}
 
-  /// Until none of them finds anything any more.
+  /// Repeats the passes until none of them changes anything.
   void run_until_stable(const PassList& list) {
     for (int round = 0; round < kMostRounds; ++round) {
       const size_t before = changes().size();

@@ -11,10 +11,11 @@
 namespace sparsebit::passes {
 namespace {
 
-/// What follows from steps further back than this is not worth the search.
+/// How many nodes upstream ranks and types are searched for.
 constexpr int kMostSteps = 8;
 
-/// The rank of a list of sizes. One node alone may stand for several: `x.view(y.size())`.
+/// The rank given by a list of sizes; unknown for a single node, which may stand for several sizes:
+/// `x.view(y.size())`.
 std::optional<int64_t> rank_of_sizes(const fx::Value& sizes) {
   if (!sizes.is_sequence()) return std::nullopt;
   const std::vector<fx::Value>& items = sizes.items();
@@ -31,7 +32,7 @@ std::optional<int64_t> rank_of_flattened(const fx::OperatorCall& call) {
   return to_the_end ? std::optional(first.to_int() + 1) : std::nullopt;
 }
 
-/// A linear layer with a single row as weight takes an axis away.
+/// Whether a linear layer has a matrix as weight; a vector would remove an axis.
 bool has_matrix(const fx::OperatorCall& linear, const Rewriter& rewriter) {
   const at::Tensor* weight = constant_tensor(linear.args["weight"], rewriter);
   return weight && weight->dim() == 2;
@@ -153,7 +154,7 @@ bool draws_random_numbers(const fx::OperatorCall& call) {
   return call.op->random && !is_zero("p") && !is_zero("dropout_p") && !is_zero("training");
 }
 
-// --- operators of two --------------------------------------------------------------------------
+// --- binary operators --------------------------------------------------------------------------
 
 bool is_plain(const NodeView& view) {
   const fx::Args& args = view.call->args;
@@ -166,7 +167,7 @@ bool is_plain(const NodeView& view) {
 
 namespace {
 
-/// Whether x is known to be more than one number without axes.
+/// Whether x is known to have at least one axis.
 bool has_axes(const fx::Value& x, const Rewriter& rewriter) {
   if (const std::optional<int64_t> rank = rank_of(x, rewriter)) return *rank > 0;
   const bool is_known = x.is_node() && rewriter.index().contains(x.node());
@@ -175,8 +176,8 @@ bool has_axes(const fx::Value& x, const Rewriter& rewriter) {
   return call && std::find(layers.begin(), layers.end(), call->op->name) != layers.end();
 }
 
-/// The number that a bound of x is. Files have bounds of shape [1], which leave the shape of x
-/// alone if it has axes; then a number without axes leaves its type alone.
+/// A bound of x as a number. Some files have bounds of shape [1]: they do not change the shape of x
+/// if it has axes, and a number in their place does not change its type.
 std::optional<double> bound_number(const fx::Value& bound, const fx::Value& x,
                                    const Rewriter& rewriter) {
   if (bound.is_number()) return bound.to_double();

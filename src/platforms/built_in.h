@@ -5,16 +5,16 @@
 
 namespace sparsebit::platforms {
 
-/// One of the YAML files beside this header, which are compiled into the library.
+/// One of the YAML files of this folder, which are compiled into the library.
 struct BuiltIn {
   std::string_view name;
   std::string_view text;
 };
 
-/// All of them.
+/// All built-in platforms.
 std::span<const BuiltIn> built_in_platforms();
 
-/// The text of a built-in platform; empty when there is none of that name.
+/// The YAML text of a built-in platform; empty if no platform has this name.
 std::string_view built_in_text(std::string_view name);
 
 }  // namespace sparsebit::platforms

@@ -49,7 +49,7 @@ Enum one_of(const Yaml& value, const Words<Enum, N>& words) {
               c10::str(value.where(), ": expected one of ", known, ", found ", value.describe()));
 }
 
-/// Keys of a map and what each sets. Others are errors with near names.
+/// The allowed keys of a map and their setters. Unknown keys are errors with suggestions.
 using Keys = std::map<std::string, std::function<void(const Yaml&)>, std::less<>>;
 
 void read_keys(const Yaml& map, const Keys& keys) {
@@ -78,7 +78,7 @@ auto number(int64_t& into) {
   return [&into](const Yaml& v) { into = v.to_int(); };
 }
 
-/// "conv1d, conv2d" -> both
+/// "conv1d, conv2d" -> {"conv1d", "conv2d"}
 Names split_names(const std::string& list) {
   Names found;
   std::istringstream words(list);
@@ -143,7 +143,7 @@ void read_operators(const Yaml& map, Platform& platform) {
     for (const std::string& name : split_names(list)) {
       if (value.is_scalar() && value.to_text() == "none") {
         SPARSEBIT_CHECK(platform.operators.erase(name) > 0, InvalidArgument, value.where(),
-                        ": there is no row '", name, "' to remove");
+                        ": the base platform has no operator '", name, "' to remove");
       } else {
         platform.operators[name] = read_rule(value);
       }
@@ -151,7 +151,7 @@ void read_operators(const Yaml& map, Platform& platform) {
   }
 }
 
-/// Changes what the map names; the rest stays as it is.
+/// Overwrites only the limits that the map has.
 void read_limits(const Yaml& map, TensorLimits& limits) {
   read_keys(map, {{"bits",
                    [&](const Yaml& v) {
@@ -165,8 +165,10 @@ void read_limits(const Yaml& map, TensorLimits& limits) {
                   {"power_of_two", flag(limits.power_of_two)},
                   {"range",
                    [&](const Yaml& v) {
-                     SPARSEBIT_CHECK(v.items().size() == 2, InvalidArgument, v.where(),
-                                     ": expected the lowest and the highest integer");
+                     SPARSEBIT_CHECK(
+                         v.items().size() == 2, InvalidArgument, v.where(),
+                         ": expected the lowest and the highest integer, [low, high], found ",
+                         v.items().size(), " items");
                      limits.range = {v.items()[0].to_int(), v.items()[1].to_int()};
                    }},
                   {"signed_integers", flag(limits.signed_integers)},
@@ -198,7 +200,7 @@ KernelTime read_time(const Yaml& list) {
                   ": expected nanoseconds per MAC and per element, found ", items.size(), " items");
   const KernelTime time{items[0].to_double(), items[1].to_double()};
   SPARSEBIT_CHECK(time.per_mac >= 0 && time.per_element >= 0, InvalidArgument, list.where(),
-                  ": a time cannot be negative");
+                  ": expected times of 0 or more, found ", time.per_mac, " and ", time.per_element);
   return time;
 }
 
@@ -221,7 +223,7 @@ void read_costs(const Yaml& map, KernelCosts& costs) {
   }
 }
 
-/// What it is based on, or an empty one.
+/// The platform named by `based_on`; without this key a default-constructed one.
 Platform base_of(const Yaml& document) {
   const Yaml* base = document.find("based_on");
   if (!base) return {};
@@ -231,7 +233,7 @@ Platform base_of(const Yaml& document) {
   return *parse_platform(text, base->to_text() + ".yaml");
 }
 
-/// The config names the platform that it is for, also in a copy under another name.
+/// Writes the platform's own name into BACKEND of its config, which `based_on` copies from another.
 void name_backend(std::string& config, const std::string& name) {
   const std::string key = "BACKEND: ";
   size_t at = config.starts_with(key) ? 0 : config.find("\n" + key);
@@ -295,7 +297,7 @@ PlatformPtr parse_platform(std::string_view yaml, const std::string& name_of_tex
                   ": 'name' is missing");
   name_backend(platform->config, platform->name);
   SPARSEBIT_CHECK(!platform->config.empty(), InvalidArgument, document.where(),
-                  ": 'config' is missing: the settings that apply unless a user changes them");
+                  ": 'config' is missing: the default settings of the platform");
   return platform;
 }
 

@@ -50,8 +50,8 @@ class Profiler {
     fx::Taps taps;
     for (const Node& node : model_.module().graph().nodes()) taps.nodes.push_back(&node);
     taps.see = after;
-    executor_ =
-        model_.make_executor(fx::RunMode::Inference);  // its kernels depend on what is enabled
+    // A new one for each run: its kernels depend on the enabled quantizers.
+    executor_ = model_.make_executor(fx::RunMode::Inference);
     executor_->run(inputs, taps);
   }
 
@@ -76,13 +76,13 @@ class Profiler {
       note(node, executor_->run_node(node, call), value);
     }
     for (const Node* input : node.inputs()) {
-      const auto readers = readers_.find(input);  // none when it cannot be computed
+      const auto readers = readers_.find(input);  // missing if it cannot be computed
       if (readers != readers_.end() && --readers->second == 0)
-        values_.erase(input);  // memory is for those still to come
+        values_.erase(input);  // no consumer left: free the memory
     }
   }
 
-  /// What a node would give if it was a quantizer that is switched on.
+  /// The value of a node, passed through the node's quantizer if it is one.
   fx::Value quantized(const Node& node) {
     const fx::Value& value = values_.at(&node);
     const auto it = quantizers_.find(node.name());
@@ -102,9 +102,9 @@ class Profiler {
   const ErrorMeasure& measure_;
   std::unique_ptr<fx::Executor> executor_;
   std::map<std::string, Quantizer*> quantizers_;  // by node
-  std::set<std::string> layers_;                  // nodes that read something quantized
+  std::set<std::string> layers_;                  // nodes with a quantized input or weight
   std::unordered_map<const Node*, fx::Value> values_;
-  std::unordered_map<const Node*, size_t> readers_;  // that have not read it yet
+  std::unordered_map<const Node*, size_t> readers_;  // number of consumers that have not run yet
   std::vector<LayerError> errors_;
 };
 
@@ -112,8 +112,8 @@ class Profiler {
 
 namespace {
 
-/// Sums of what `of_part(start, count)` gives; doubles of a whole tensor would take twice its
-/// memory.
+/// The sum of `of_part(start, count)` over parts: converting a whole tensor to double would take
+/// twice its memory.
 template <class OfPart>
 double sum_in_parts(int64_t size, const OfPart& of_part) {
   constexpr int64_t kAtOnce = 1 << 18;

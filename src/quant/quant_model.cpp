@@ -38,7 +38,7 @@ std::shared_ptr<fx::GraphModule> graph_of(fx::Module& model, const QConfig& conf
   return fx::QTracer(config.skip_trace_modules).trace(model)->clone_graph_module();
 }
 
-/// Attention stays in its steps: each product has integers of its own.
+/// recognize_attention is off, so that each matrix product of an attention gets its own quantizers.
 passes::Schedule schedule_of(const QConfig& config) {
   passes::Schedule schedule{.stages = {passes::Stage::Simplify}};
   schedule.switches["recognize_attention"] = false;
@@ -65,7 +65,8 @@ int64_t feature_axis(const TensorConfig& config) {
   return config.observer.layout == Layout::Nlc ? 2 : 1;
 }
 
-/// The node itself; the last input of the graph if it is one of them, which stay together.
+/// The node after which to insert: the node itself or, if it is a placeholder, the last
+/// placeholder.
 Node& end_of_inputs(Node& node) {
   Node* end = &node;
   while (node.op() == fx::Opcode::Placeholder && end->next() &&
@@ -74,7 +75,7 @@ Node& end_of_inputs(Node& node) {
   return *end;
 }
 
-/// The function form of an operator that has modules.
+/// The functional spelling of an operator that also has a module.
 std::string function_of(const fx::Operator& op) {
   const auto is_functional = [](const fx::Form& form) {
     return form.spelling.starts_with("torch.nn.functional.");
@@ -83,25 +84,26 @@ std::string function_of(const fx::Operator& op) {
   return it == op.forms.end() ? op.forms.front().spelling : it->spelling;
 }
 
-/// In the end the inputs are said to be what the model's file said, not what an example was.
-class InputsAsTold {
+/// Restores the shapes of the graph's inputs at the end: open sizes of the model file instead of
+/// those of the example.
+class InputShapesRestored {
  public:
-  explicit InputsAsTold(fx::GraphModule& module) : module_(module) {
+  explicit InputShapesRestored(fx::GraphModule& module) : module_(module) {
     for (const Node* input : module.graph().placeholders())
-      told_.emplace(input->name(), input->tensor_info());
+      original_.emplace(input->name(), input->tensor_info());
   }
-  InputsAsTold(const InputsAsTold&) = delete;
-  InputsAsTold& operator=(const InputsAsTold&) = delete;
-  ~InputsAsTold() {
+  InputShapesRestored(const InputShapesRestored&) = delete;
+  InputShapesRestored& operator=(const InputShapesRestored&) = delete;
+  ~InputShapesRestored() {
     for (Node* input : module_.graph().placeholders()) {
-      const auto it = told_.find(input->name());
-      if (it != told_.end() && it->second) input->set_tensor_info(it->second);
+      const auto it = original_.find(input->name());
+      if (it != original_.end() && it->second) input->set_tensor_info(it->second);
     }
   }
 
  private:
   fx::GraphModule& module_;
-  std::map<std::string, std::optional<fx::TensorInfo>> told_;
+  std::map<std::string, std::optional<fx::TensorInfo>> original_;
 };
 
 }  // namespace
@@ -111,7 +113,7 @@ QuantModel::QuantModel(fx::Module& model, const QConfig& config,
     : config_(config), module_(graph_of(model, config)), fixed_batch_(module_->fixed_batch()) {
   module_->eval();
   {
-    const InputsAsTold sizes_stay_open(*module_);
+    const InputShapesRestored restored(*module_);
     if (!example.empty()) fx::record_shapes(*module_, example);
     if (widen_floats(*module_) && !example.empty()) fx::record_shapes(*module_, example);
     passes::run_selected(*module_, config_.schedule.passes_before);
@@ -120,8 +122,8 @@ QuantModel::QuantModel(fx::Module& model, const QConfig& config,
     if (!example.empty()) fx::record_shapes(*module_, example);
   }
   for (const std::string& name : platform().lowering) lowerings().get(name)(*module_);
-  if (!platform().scale_fit.empty()) scale_fits().get(platform().scale_fit);  // or throw early
-  float_kernels(platform());
+  if (!platform().scale_fit.empty()) scale_fits().get(platform().scale_fit);  // throws if unknown
+  float_kernels(platform());                                                  // throws if unknown
   const Placement placement = place(*module_, config_);
   insert_quantizers(placement);
   floats_ = placement.floats;
@@ -142,13 +144,13 @@ void QuantModel::insert_quantizers(const Placement& placement) {
   fx::lint(module_->graph(), *module_);
 }
 
-/// One quantizer for a value, unless its consumers are to see it differently: as their settings
-/// say, or because somebody writes to it in between.
+/// One quantizer per value, unless its consumers have different settings or the value is modified
+/// in place, so that each consumer must read it through a quantizer right before it.
 void QuantModel::insert_feature_quantizers(const std::vector<FeaturePoint>& points) {
   struct Made {
     TensorConfig config;
     Node* call;
-    size_t point;  // its place among all
+    size_t point;  // index in points_
   };
   std::map<Node*, std::vector<Made>> made;  // by value
   std::map<Node*, std::string>
@@ -178,8 +180,8 @@ void QuantModel::insert_feature_quantizers(const std::vector<FeaturePoint>& poin
   }
 }
 
-/// The path, or another if a module of the model itself is there: a file that was quantized before
-/// has constants called like quantizers.
+/// The path with suffixes until it does not collide with a module of the model: files that were
+/// quantized before may have constants with names of quantizers.
 std::string QuantModel::free_path(std::string path) const {
   while (module_->find_module(path) &&
          !std::dynamic_pointer_cast<Quantizer>(module_->find_module(path)))
@@ -187,7 +189,7 @@ std::string QuantModel::free_path(std::string path) const {
   return path;
 }
 
-/// A call of the quantizer at `path`, which is made if it is not there yet.
+/// Inserts a call of the quantizer at `path`, which is created if it does not exist yet.
 Node& QuantModel::insert_feature_quantizer(const FeaturePoint& point, const std::string& path,
                                            const std::string& name) {
   if (!module_->find_module(path)) {
@@ -204,8 +206,8 @@ Node& QuantModel::insert_feature_quantizer(const FeaturePoint& point, const std:
   return call;
 }
 
-/// The layer becomes a function of its weight, so that the weight's quantizer is a node as well. A
-/// layer that is called twice has one.
+/// Rewrites a layer module to a function call with the weight as an argument, so that the weight's
+/// quantizer is a node. A layer that is called twice has one weight quantizer.
 void QuantModel::insert_weight_quantizer(const WeightPoint& point) {
   Node& layer = *point.layer;
   const fx::OperatorCall call = *fx::resolve(layer, *module_);
@@ -218,7 +220,8 @@ void QuantModel::insert_weight_quantizer(const WeightPoint& point) {
     return !other.is_feature() && other.value == tensor;
   });
   if (point.target == Target::Bias && known != points_.end()) {
-    known = points_.end();  // its scale follows from what the layer reads, each time it is called
+    // Its scale follows from the layer's input, which differs between the calls.
+    known = points_.end();
     path += "_" + layer.name();
   }
   if (known == points_.end()) {
@@ -234,7 +237,7 @@ void QuantModel::insert_weight_quantizer(const WeightPoint& point) {
   }
   SPARSEBIT_CHECK(known->quantizer->config() == point.config, InvalidArgument, "the weight '",
                   tensor, "' is read by '", known->consumers.front(), "' and '", layer.name(),
-                  "', which W.SPECIFIC makes differ: a weight has one quantizer");
+                  "', for which W.SPECIFIC has different settings: a weight has one quantizer");
   const fx::Graph::InsertPoint here = module_->graph().inserting_before(layer);
   Node& weight = is_module ? module_->graph().get_attr(tensor) : given.node();
   Node& quantized = module_->graph().call_module(path, {weight});

@@ -12,7 +12,7 @@ QuantOpr::QuantOpr(std::string name, const std::vector<QuantPoint>& points)
     const auto& readers = point.consumers;
     if (std::find(readers.begin(), readers.end(), name_) == readers.end()) continue;
     if (point.is_weight()) {
-      if (!weight_) weight_ = point.quantizer.get();  // a bias may follow
+      if (!weight_) weight_ = point.quantizer.get();  // `points` has weights before biases
     } else if (point.is_feature()) {
       inputs_.push_back(point.quantizer.get());
     }
@@ -21,7 +21,7 @@ QuantOpr::QuantOpr(std::string name, const std::vector<QuantPoint>& points)
 
 Quantizer& QuantOpr::input_quantizer() const {
   SPARSEBIT_CHECK(inputs_.size() == 1, InvalidArgument, "'", name_, "' has ", inputs_.size(),
-                  " quantized inputs, not one; input_quantizers() has all");
+                  " quantized inputs, expected 1; input_quantizers() returns all of them");
   return *inputs_.front();
 }
 

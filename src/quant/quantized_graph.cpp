@@ -19,7 +19,7 @@ using fx::Node;
 constexpr std::string_view kQuantize = "onnx.QuantizeLinear";
 constexpr std::string_view kDequantize = "onnx.DequantizeLinear";
 
-/// Operators of ONNX and ONNX Runtime that read or give integers instead of floats.
+/// Whether it is an operator of ONNX or ONNX Runtime with integer inputs or outputs.
 bool computes_with_integers(std::string_view target) {
   static const std::set<std::string_view> kOthers = {
       "QGemm", "QAttention", "ConvInteger", "MatMulInteger", "MatMulNBits", "MatMulIntegerToFloat"};
@@ -30,14 +30,14 @@ bool computes_with_integers(std::string_view target) {
          kOthers.contains(type) || is_contributed;
 }
 
-/// The tensor that an argument of a node is, if it is a constant.
+/// The tensor of an argument if it is constant, else null.
 const at::Tensor* constant_of(const fx::GraphModule& module, const fx::Value& value) {
   if (value.is_tensor()) return &value.tensor();
   const bool is_constant = value.is_node() && value.node().op() == fx::Opcode::GetAttr;
   return is_constant ? module.find_tensor(value.node().target()) : nullptr;
 }
 
-/// What rounding to integers of this type can hold.
+/// The smallest and largest integer of this type.
 std::pair<double, double> limits_of(at::ScalarType dtype) {
   switch (dtype) {
     case at::kByte:
@@ -49,8 +49,8 @@ std::pair<double, double> limits_of(at::ScalarType dtype) {
   }
 }
 
-/// The upper end of a rounding that cuts off at 0 below: it takes the place of a relu or relu6,
-/// which is nowhere else then. Nothing for other roundings.
+/// The upper bound of a QuantizeLinear that clips at 0 below and so may replace a relu or relu6
+/// that is not in the graph any more; nullopt for others.
 std::optional<double> end_of_relu(const fx::GraphModule& module, const Node& quantize) {
   const auto& args = quantize.args();
   const at::Tensor* scale = args.size() > 1 ? constant_of(module, args[1]) : nullptr;
@@ -58,12 +58,12 @@ std::optional<double> end_of_relu(const fx::GraphModule& module, const Node& qua
   const bool has_zero = args.size() > 2 && !args[2].is_none();
   const at::Tensor* zero = has_zero ? constant_of(module, args[2]) : nullptr;
   if (has_zero && (!zero || zero->numel() != 1)) return std::nullopt;
-  const auto [low, high] = limits_of(zero ? zero->scalar_type() : at::kByte);  // as ONNX has it
+  const auto [low, high] = limits_of(zero ? zero->scalar_type() : at::kByte);  // default of ONNX
   const double at_zero = zero ? zero->item<double>() : 0;
   return at_zero == low ? std::optional((high - at_zero) * scale->item<double>()) : std::nullopt;
 }
 
-/// Users read the float that was rounded, without what rounding cut off below 0.
+/// Replaces a QuantizeLinear by its float input, or by a clamp if it may have replaced a relu.
 void remove_rounding(fx::GraphModule& module, Node& quantize) {
   const fx::Value input = quantize.args().front();
   const bool is_computed = input.is_node() && input.node().op() != fx::Opcode::Placeholder &&
@@ -77,7 +77,7 @@ void remove_rounding(fx::GraphModule& module, Node& quantize) {
   quantize.set_tensor_info(input.node().tensor_info());
 }
 
-/// A weight as the floats that its integers stand for.
+/// Replaces a DequantizeLinear of a constant weight by the float weight.
 void fold(fx::GraphModule& module, Node& dequantize) {
   const std::optional<fx::OperatorCall> call = fx::resolve(dequantize, module);
   if (!call) return;
@@ -97,7 +97,7 @@ void fold(fx::GraphModule& module, Node& dequantize) {
   dequantize.replace_all_uses_with(constant);
 }
 
-/// Gives elements of its inputs, whatever they stand for.
+/// Whether the operator only moves elements, regardless of their values.
 bool moves_elements(const Node& node, const fx::GraphModule& module) {
   static const std::set<std::string> kMoving = {"cat",        "stack",        "roll",      "gather",
                                                 "flip",       "index_select", "getitem",   "clone",
@@ -109,8 +109,8 @@ bool moves_elements(const Node& node, const fx::GraphModule& module) {
   return kMoving.contains(row) || (spelling->op->view && !kConverting.contains(row));
 }
 
-/// Values between the two nodes of a pair, which are floats when the pair is gone. Throws
-/// Unsupported when something computes with the integers.
+/// The integer values between QuantizeLinear and DequantizeLinear, which become floats when the
+/// pair is removed. Throws Unsupported if a node computes with the integers.
 std::unordered_set<const Node*> integers_of_pairs(fx::GraphModule& module) {
   std::unordered_set<const Node*> integers;
   for (Node& node : module.graph().nodes()) {
@@ -120,7 +120,7 @@ std::unordered_set<const Node*> integers_of_pairs(fx::GraphModule& module) {
                                    [&](const Node* input) { return integers.contains(input); });
     if (read == inputs.end() || node.target() == kDequantize) continue;
     SPARSEBIT_CHECK(moves_elements(node, module), Unsupported,
-                    "its quantization cannot be removed, ", "because '", node.shown_name(),
+                    "its quantization cannot be removed: '", node.shown_name(),
                     "' reads the integers of '", (*read)->shown_name(), "'");
     integers.insert(&node);
   }
@@ -147,9 +147,9 @@ QuantizedParts quantized_parts(const fx::GraphModule& module) {
 
 void remove_quantization(fx::GraphModule& module) {
   const QuantizedParts parts = quantized_parts(module);
-  SPARSEBIT_CHECK(parts.operators.empty(), Unsupported, "it has operators that compute with ",
-                  "integers, such as ", parts.operators.front(),
-                  ", and only pairs of QuantizeLinear and DequantizeLinear can be removed");
+  SPARSEBIT_CHECK(parts.operators.empty(), Unsupported, "it has integer operators such as ",
+                  parts.operators.front(),
+                  "; only pairs of QuantizeLinear and DequantizeLinear can be removed");
   const std::unordered_set<const Node*> integers = integers_of_pairs(module);
   for (Node* node : module.graph().node_list()) {
     if (integers.contains(node)) node->set_tensor_info(std::nullopt);

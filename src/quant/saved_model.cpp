@@ -23,8 +23,8 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int kFormat = 2;                                      // 1 had no platform
-constexpr std::array kTargets = {"weight", "feature", "bias"};  // as in the enum
+constexpr int kFormat = 2;                                      // format 1 had no platform
+constexpr std::array kTargets = {"weight", "feature", "bias"};  // in the order of enum Target
 
 Json json_of(const QuantSpec& spec) {
   Json json = {{"target", kTargets[static_cast<size_t>(spec.target)]},
@@ -39,16 +39,17 @@ Json json_of(const QuantSpec& spec) {
   return json;
 }
 
-/// What older files do not have.
+/// Reads a setting that older files do not have.
 template <class Setting>
-void read_if_told(const Json& json, const char* key, Setting& setting) {
+void read_optional(const Json& json, const char* key, Setting& setting) {
   if (json.contains(key)) setting = json.at(key).get<Setting>();
 }
 
 QuantSpec spec_from(const Json& json) {
   QuantSpec spec;
   const auto target = std::find(kTargets.begin(), kTargets.end(), json.at("target"));
-  SPARSEBIT_CHECK(target != kTargets.end(), InvalidModel, "a quantizer of nothing known");
+  SPARSEBIT_CHECK(target != kTargets.end(), InvalidModel, "unknown quantizer target ",
+                  json.at("target").dump());
   spec.target = static_cast<Target>(target - kTargets.begin());
   spec.scheme = scheme_from_text(json.at("scheme").get<std::string>());
   spec.bits = json.at("bits").get<int>();
@@ -56,7 +57,7 @@ QuantSpec spec_from(const Json& json) {
   spec.group_size = json.at("group_size").get<int64_t>();
   spec.channel_axis = json.at("channel_axis").get<int64_t>();
   spec.scale_bits = json.at("scale_bits").get<int>();
-  read_if_told(json, "pot_scale", spec.pot_scale);
+  read_optional(json, "pot_scale", spec.pot_scale);
   if (json.contains("range"))
     spec.range =
         IntegerRange{json.at("range").at(0).get<int64_t>(), json.at("range").at(1).get<int64_t>()};
@@ -65,7 +66,7 @@ QuantSpec spec_from(const Json& json) {
                         spec.channel_axis >= 0 && spec.scale_bits >= 0 && spec.scale_bits <= 24 &&
                         (!spec.range || spec.range->fits(spec.bits)) &&
                         (!spec.range || !spec.is_symmetric() || spec.range->is_balanced());
-  SPARSEBIT_CHECK(possible, InvalidModel, "impossible settings of a quantizer");
+  SPARSEBIT_CHECK(possible, InvalidModel, "invalid quantizer settings");
   return spec;
 }
 
@@ -106,17 +107,17 @@ TensorConfig config_from(const Json& json, const QuantSpec& spec) {
   config.observer.distribution =
       json.at("laplace").get<bool>() ? Distribution::Laplace : Distribution::Gauss;
   config.observer.layout = json.at("nlc").get<bool>() ? Layout::Nlc : Layout::Nchw;
-  read_if_told(json, "dsq_alpha", config.quantizer.dsq_alpha);
-  read_if_told(json, "lsq_grad_scaling", config.quantizer.lsq_grad_scaling);
-  read_if_told(json, "quantile", config.observer.quantile);
-  read_if_told(json, "quantile_bins", config.observer.quantile_bins);
-  read_if_told(json, "std_scale", config.observer.std_scale);
-  read_if_told(json, "std_widens", config.observer.std_widens);
-  read_if_told(json, "error_exponent", config.observer.error_exponent);
-  read_if_told(json, "network_input", config.observer.network_input);
+  read_optional(json, "dsq_alpha", config.quantizer.dsq_alpha);
+  read_optional(json, "lsq_grad_scaling", config.quantizer.lsq_grad_scaling);
+  read_optional(json, "quantile", config.observer.quantile);
+  read_optional(json, "quantile_bins", config.observer.quantile_bins);
+  read_optional(json, "std_scale", config.observer.std_scale);
+  read_optional(json, "std_widens", config.observer.std_widens);
+  read_optional(json, "error_exponent", config.observer.error_exponent);
+  read_optional(json, "network_input", config.observer.network_input);
   const bool possible = config.observer.quantile_bins > 0 && config.quantizer.dsq_alpha > 0 &&
                         config.quantizer.dsq_alpha < 1;
-  SPARSEBIT_CHECK(possible, InvalidModel, "impossible settings of a quantizer");
+  SPARSEBIT_CHECK(possible, InvalidModel, "invalid quantizer settings");
   return config;
 }
 
@@ -131,7 +132,7 @@ Decision decision_from(const Json& json) {
           json.at("node").get<std::string>(), json.value("other", "")};
 }
 
-/// The path under which a module or tensor was seen before; nothing the first time.
+/// The path under which a module or tensor was seen before; nullopt the first time.
 std::optional<std::string> seen_as(std::map<const void*, std::string>& paths, const void* thing,
                                    const std::string& path) {
   const auto [it, is_new] = paths.emplace(thing, path);
@@ -147,7 +148,7 @@ class SavedModelWriter {
   SavedModel write() {
     for (const QuantPoint& point : model_.points_) {
       const bool done = point.quantizer->is_calibrated() || point.quantizer->is_off_for_good();
-      SPARSEBIT_CHECK(done, InvalidArgument, "it is not calibrated, so it cannot be saved, ",
+      SPARSEBIT_CHECK(done, InvalidArgument, "not calibrated, so the model cannot be saved, ",
                       point.place());
     }
     Json json;
@@ -191,7 +192,7 @@ class SavedModelWriter {
     const bool is_plain =
         module.is_operator() || typeid(module) == typeid(fx::Module) || &module == &module_;
     SPARSEBIT_CHECK(quantizer || is_plain, Unsupported, "the module '", path, "' of class ",
-                    module.type(), " is C++ code, which a file cannot hold");
+                    module.type(), " is C++ code, which cannot be saved");
     entry["type"] = module.type();
     if (quantizer) entry["quantizer"] = json_of_quantizer(*quantizer);
     for (const auto& item : module.attributes())
@@ -210,7 +211,7 @@ class SavedModelWriter {
             {"why_off", state.why_off ? json_of(*state.why_off) : Json()}};
   }
 
-  /// name -> the path under which the tensor is stored, or null where there is none.
+  /// name -> the path under which the tensor is stored; null if it is undefined.
   void add_tensors(Json& entry, const fx::NamedTensors& tensors, const std::string& owner) {
     entry = Json::object();
     for (const auto& item : tensors) {
@@ -251,15 +252,15 @@ class SavedModelReader {
 
   std::unique_ptr<QuantModel> read() {
     const Json json = Json::parse(saved_.description);
-    SPARSEBIT_CHECK(json.at("format") == kFormat, InvalidModel, "this is format ",
-                    json.at("format").dump(), ", and only ", kFormat, " is understood");
+    SPARSEBIT_CHECK(json.at("format") == kFormat, InvalidModel, "unsupported format; expected ",
+                    kFormat, ", found ", json.at("format").dump());
     model_.reset(new QuantModel());  // not make_unique: the constructor is private
     module_ = std::make_shared<fx::GraphModule>(
         fx::parse_graph(json.at("graph").get<std::string>()), json.at("type").get<std::string>());
     model_->module_ = module_;
     model_->fixed_batch_ = json.at("fixed_batch").get<int64_t>();
-    SPARSEBIT_CHECK(model_->fixed_batch_ >= 0, InvalidModel, "batches of ", model_->fixed_batch_,
-                    " samples are impossible");
+    SPARSEBIT_CHECK(model_->fixed_batch_ >= 0, InvalidModel,
+                    "invalid fixed_batch; expected 0 or more, found ", model_->fixed_batch_);
     module_->set_output_names(json.at("output_names").get<std::vector<std::string>>());
     for (const Json& entry : json.at("modules")) read_module(entry);
     read_nodes(json.at("nodes"));
@@ -288,8 +289,8 @@ class SavedModelReader {
     const std::string path = entry.at("path");
     if (entry.contains("same_as")) {
       const fx::ModulePtr first = module_->find_module(entry.at("same_as").get<std::string>());
-      SPARSEBIT_CHECK(first, InvalidModel, "module '", path,
-                      "' is said to be one that is not there");
+      SPARSEBIT_CHECK(first, InvalidModel, "module '", path, "': same_as names the module ",
+                      entry.at("same_as").dump(), ", which is missing");
       return module_->set_module(path, first);
     }
     fx::Module* made = path.empty() ? module_.get() : nullptr;
@@ -322,19 +323,19 @@ class SavedModelReader {
 
   static void restore_state(fx::Module& module, const Json& json) {
     auto* quantizer = dynamic_cast<Quantizer*>(&module);
-    SPARSEBIT_CHECK(quantizer, InvalidModel, "the model itself is no quantizer");
+    SPARSEBIT_CHECK(quantizer, InvalidModel, "the root module cannot be a quantizer");
     quantizer->restore({json.at("on").get<bool>(), json.at("calibrated").get<bool>(),
                         json.at("why_off").is_null()
                             ? std::nullopt
                             : std::optional(decision_from(json.at("why_off")))});
   }
 
-  /// Nodes that are there, and scales that fit what they are scales of.
+  /// Checks that the node names exist and that the shapes of the scales fit the scheme and weight.
   void check_point(const QuantPoint& point) const {
     const auto is_node = [&](const std::string& name) { return module_->graph().find(name); };
     const bool known =
         is_node(point.name) && std::all_of(point.consumers.begin(), point.consumers.end(), is_node);
-    SPARSEBIT_CHECK(known, InvalidModel, "it names nodes that are not in the graph");
+    SPARSEBIT_CHECK(known, InvalidModel, "its nodes are not in the graph");
     const QuantSpec& spec = point.quantizer->spec();
     const auto [scale, zero_point] = std::pair(point.quantizer->find_tensor("scale"),
                                                point.quantizer->find_tensor("zero_point"));
@@ -343,22 +344,22 @@ class SavedModelReader {
     SPARSEBIT_CHECK(fits && scale->is_floating_point() && zero_point->is_floating_point() &&
                         scale->sizes() == zero_point->sizes(),
                     InvalidModel, "its scales ", scale->sizes(), " and zero points ",
-                    zero_point->sizes(), " do not fit ", to_string(spec.scheme));
+                    zero_point->sizes(), " do not fit the scheme ", to_string(spec.scheme));
     if (point.is_feature()) return;
     const at::Tensor* weight = module_->find_tensor(point.value);
-    SPARSEBIT_CHECK(weight && weight->dim() > spec.channel_axis, InvalidModel,
-                    "there is no weight '", point.value, "' with an axis ", spec.channel_axis);
+    SPARSEBIT_CHECK(weight && weight->dim() > spec.channel_axis, InvalidModel, "the weight '",
+                    point.value, "' is missing or has no axis ", spec.channel_axis);
     SPARSEBIT_CHECK(scale->dim() == 0 || scale->size(0) == weight->size(spec.channel_axis),
-                    InvalidModel, "there are scales for ", scale->size(0), " channels of a weight ",
-                    weight->sizes());
+                    InvalidModel, "expected ", weight->size(spec.channel_axis),
+                    " scales for a weight of shape ", weight->sizes(), ", found ", scale->size(0));
   }
 
   void read_tensors(fx::Module& module, const Json& entry) {
     for (const fx::NamedTensors* own : {&module.own_parameters(), &module.own_buffers()}) {
       for (const auto& item : *own) {
-        const bool told =
+        const bool has =
             entry.at("parameters").contains(item.key()) || entry.at("buffers").contains(item.key());
-        SPARSEBIT_CHECK(told, InvalidModel, "'", item.key(), "' of '",
+        SPARSEBIT_CHECK(has, InvalidModel, "'", item.key(), "' of '",
                         entry.at("path").get<std::string>(), "' is missing");
       }
     }
@@ -377,7 +378,8 @@ class SavedModelReader {
 
   at::Tensor tensor_at(const Json& where, const fx::Module& owner) {
     const bool optional = !dynamic_cast<const Quantizer*>(&owner);
-    SPARSEBIT_CHECK(optional || !where.is_null(), InvalidModel, "a quantizer has no tensor");
+    SPARSEBIT_CHECK(optional || !where.is_null(), InvalidModel,
+                    "a tensor of a quantizer is missing");
     if (where.is_null()) return {};
     const std::string path = where.at("tensor");
     const at::Tensor* tensor = saved_.tensors.find(path);
@@ -394,7 +396,7 @@ class SavedModelReader {
     for (fx::Node& node : module_->graph().nodes()) by_name[node.name()] = &node;
     for (const Json& entry : nodes) {
       const auto it = by_name.find(entry.at("name").get<std::string>());
-      if (it == by_name.end()) continue;  // the text calls the output otherwise
+      if (it == by_name.end()) continue;  // the text has another name for the output
       it->second->set_module_path(entry.at("path"));
       it->second->set_source_name(entry.value("source_name", ""));
       if (!entry.contains("shape")) continue;
@@ -417,14 +419,14 @@ class SavedModelReader {
   const SavedModel& saved_;
   std::unique_ptr<QuantModel> model_;
   std::shared_ptr<fx::GraphModule> module_;
-  std::map<std::string, at::Tensor> tensors_;  // by path, so that what is shared is shared again
+  std::map<std::string, at::Tensor> tensors_;  // by path, to restore shared tensors as shared
 };
 
 SavedModel save_model(const QuantModel& model) { return SavedModelWriter(model).write(); }
 
 std::unique_ptr<QuantModel> restore_model(const SavedModel& saved) {
   const auto fail = [](const char* what) {
-    throw Error(ErrorKind::InvalidModel, c10::str("this is no saved quantized model: ", what));
+    throw Error(ErrorKind::InvalidModel, c10::str("not a saved quantized model: ", what));
   };
   try {
     return SavedModelReader(saved).read();

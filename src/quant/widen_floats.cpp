@@ -25,7 +25,7 @@ void widen_tensors(fx::GraphModule& module) {
   }
 }
 
-/// Casts to narrow types, and tensors that are made with them.
+/// Replaces narrow dtype arguments, of casts and of tensor factories.
 Value widened(const Value& value) {
   return value.map_items([](const Value& item) {
     const bool narrow = item.is<at::ScalarType>() && is_narrow(item.dtype());

@@ -19,7 +19,7 @@ Coverage coverage_of(const quant::QuantModel& model) {
   const fx::GraphModule& module = model.module();
   const quant::IntegerRegions regions(module, model.platform());
   const NodeNames names(module.graph());
-  // What was decided is the cause; that its input is float is often only a consequence.
+  // Placement's decisions have the cause; regions often know only the consequence: a float input.
   std::unordered_map<std::string, const quant::Decision*> decisions;
   for (const quant::Decision& decision : model.floats())
     decisions.emplace(decision.node, &decision);

@@ -7,7 +7,7 @@ using quant::DecisionKind;
 
 std::string quoted(const std::string& name) { return "'" + name + "'"; }
 
-/// @param other  the name that the decision has, quoted; empty for a summary.
+/// @param other  the quoted `decision.other`; empty for a summary.
 std::string text_of(const quant::Decision& decision, const platforms::Platform& platform,
                     const std::string& other) {
   const auto named = [&](const std::string& before, const char* noun, const char* after) {
@@ -18,7 +18,8 @@ std::string text_of(const quant::Decision& decision, const platforms::Platform& 
     case DecisionKind::UnknownOperator:
       return "unknown operator";
     case DecisionKind::BehindUnknown:
-      return named("it depends on", "an operator", " that cannot be computed here");
+      return other.empty() ? "it depends on an unknown operator"
+                           : "it depends on " + other + ", an unknown operator";
     case DecisionKind::NoIntegerForm:
       return platform.name + " has no integer form of " + quoted(decision.other);
     case DecisionKind::KeptFloatByPlatform: {
@@ -26,7 +27,7 @@ std::string text_of(const quant::Decision& decision, const platforms::Platform& 
       return it == platform.floats.end() ? platform.name + " keeps it in float" : it->second;
     }
     case DecisionKind::ArgumentNotSupported:
-      return "no integer form for its " + quoted(decision.other);
+      return "no integer form for this value of its argument " + quoted(decision.other);
     case DecisionKind::SkippedModule:
       return "SKIP_TRACE_MODULES names its module";
     case DecisionKind::ExcludedByUser:
@@ -38,9 +39,9 @@ std::string text_of(const quant::Decision& decision, const platforms::Platform& 
     case DecisionKind::SumNotRequested:
       return "A.QADD.ENABLE_QUANT is off";
     case DecisionKind::WrittenInPlace:
-      return "its memory is written to in place";
+      return "its memory is modified in place";
     case DecisionKind::WritesInput:
-      return "it writes to its input";
+      return "it modifies its input in place";
     case DecisionKind::NotAnActivation:
       return "its argument " + quoted(decision.other) + " is not an activation";
     case DecisionKind::OneActivation:
@@ -56,7 +57,7 @@ std::string text_of(const quant::Decision& decision, const platforms::Platform& 
     case DecisionKind::BoundsComputed:
       return "its bounds are computed, not constant";
     case DecisionKind::ValuesNotFloat:
-      return "its values are not floating point numbers";
+      return "its values are not floating-point numbers";
     case DecisionKind::ConstantInputs:
       return "its inputs are constants";
     case DecisionKind::FusedWith:
@@ -66,11 +67,11 @@ std::string text_of(const quant::Decision& decision, const platforms::Platform& 
     case DecisionKind::InputUsedElsewhere:
       return named("its input", "", " has other consumers");
     case DecisionKind::LayerIsFloat:
-      return named("its layer", "", " computes with floats");
+      return named("its layer", "", " is float");
     case DecisionKind::FasterAsFloat:
-      return "integers would be slower here (SCHEDULE.FLOAT_WHERE_FASTER)";
+      return "int8 would be slower (SCHEDULE.FLOAT_WHERE_FASTER)";
     case DecisionKind::NoIntegerReader:
-      return "none of its consumers computes with integers";
+      return "no integer consumer downstream";
     case DecisionKind::NoLayerBranch:
       return "neither branch of the sum ends with a layer";
     case DecisionKind::NothingQuantized:
@@ -94,15 +95,15 @@ std::string text_of(const quant::Decision& decision, const platforms::Platform& 
     case DecisionKind::ScalesDiffer:
       return named("its input and", "its output", " have different scales");
     case DecisionKind::ClippingDiffers:
-      return "the quantizer behind it does not clip at the same bounds";
+      return "the quantizer after it does not clip at the same bounds";
     case DecisionKind::NormWithoutLayer:
-      return "there is no layer with a quantized weight before it";
+      return "its producer is not a layer with a quantized weight";
     case DecisionKind::NormOtherChannels:
       return "it does not normalize the channels of the layer before it";
     case DecisionKind::NormLayerRead:
       return named("", "its layer", " has other consumers");
     case DecisionKind::NormScaleFixed:
-      return "its layer's quantizer changes what scales mean";
+      return "the type of its layer's quantizer does not allow rescaling";
     case DecisionKind::NormOneScale:
       return "its layer's weight has one scale for all channels";
     case DecisionKind::NormWeightRead:
@@ -110,7 +111,7 @@ std::string text_of(const quant::Decision& decision, const platforms::Platform& 
     case DecisionKind::NormStatistics:
       return "its statistics are not constants";
     case DecisionKind::NormGroups:
-      return "channels are in groups";
+      return "the channels of its layer's weight are in groups";
     case DecisionKind::SwitchedOff:
       return decision.other;
   }

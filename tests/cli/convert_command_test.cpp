@@ -204,7 +204,7 @@ TEST_F(Convert, ExamplesOfInputsHelpWhereMadeUpNumbersDoNot) {
   save_reshape_model(model);
   const Result without = convert({model, "-o", out_});
   EXPECT_EQ(without.code, 1);
-  EXPECT_THAT(without.err, HasSubstr("give examples of its inputs (--input)"));
+  EXPECT_THAT(without.err, HasSubstr("give example inputs (--input)"));
   io::save_npy(shape, at::tensor({2, 3}, at::kLong));
   const Result with = convert({model, "-o", out_, "--input", "shape=" + shape});
   EXPECT_EQ(with.code, 0) << with.err;

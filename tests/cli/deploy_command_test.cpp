@@ -84,7 +84,7 @@ TEST_F(DeployCommand, APlatformOfTheUsers) {
   EXPECT_EQ(bad.code, 1);
   EXPECT_THAT(bad.err, HasSubstr("operators.relu.form: 'relu' has no weight"));
   write("typo.yaml", "name: mine\nbased_on: qdq\noperators: {addd: {form: scaling}}\n");
-  EXPECT_THAT(deploy(path("typo.yaml")).err, HasSubstr("there is no operator 'addd'"));
+  EXPECT_THAT(deploy(path("typo.yaml")).err, HasSubstr("unknown operator 'addd'"));
   write("bits.yaml", "name: mine\nbased_on: qdq\nplacement: {first_and_last_bits: 70}\n");
   EXPECT_THAT(deploy(path("bits.yaml")).err, HasSubstr("expected 2 to 16 bits, found 70"));
 }
@@ -119,14 +119,14 @@ TEST_F(DeployCommand, AQuantizedFileIsRefusedOrMadeFloatFirst) {
 TEST_F(DeployCommand, NothingThatIsThereIsOverwritten) {
   std::filesystem::create_directory(path("out"));
   write("out/README.md", "mine");
-  EXPECT_THAT(deploy("snpe").err, HasSubstr("there is a README already"));
+  EXPECT_THAT(deploy("snpe").err, HasSubstr("this README.md was not written by deploy"));
   EXPECT_EQ(files().size(), 1u);
   std::filesystem::remove(path("out/README.md"));
   ASSERT_EQ(run({"convert", "zoo:resnet20", "-o", path("out/model.onnx"), "-q"}).code, 0);
   const Result result = run({"deploy", path("out/model.onnx"), "--platform", "snpe", "--data",
                              path("x.npy"), "-o", path("out"), "-q"});
   EXPECT_EQ(result.code, 1);
-  EXPECT_THAT(result.err, HasSubstr("this is read, so it cannot be written"));
+  EXPECT_THAT(result.err, HasSubstr("this input file would be overwritten"));
   ASSERT_EQ(deploy("qdq").code, 0);
   EXPECT_EQ(deploy("qdq").code, 0);  // files of the same model and platform are replaced
 }

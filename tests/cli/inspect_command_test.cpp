@@ -69,8 +69,9 @@ TEST(Inspect, ModelsThatDecideBySizesNeedThem) {
   const sparsebit::test::TempDir dir;
   const std::string path = dir / "m.pt";
   save_size_model(path);
-  EXPECT_THAT(run_command({"inspect", path.c_str()}).err,
-              HasSubstr("an if depends on the sizes of the inputs; tell them (--shape"));
+  EXPECT_THAT(
+      run_command({"inspect", path.c_str()}).err,
+      HasSubstr("an if depends on the sizes of the inputs; give the input shapes (--shape"));
   EXPECT_THAT(run_command({"inspect", path.c_str(), "--shape", "x=2x3"}).out,
               HasSubstr("torch.relu"));
   EXPECT_THAT(run_command({"inspect", path.c_str(), "--shape", "x=1x3"}).out,

@@ -424,7 +424,7 @@ TEST_F(QuantizeToOnnx, ACertificateWithoutOnnxRuntimeIsIncomplete) {
   EXPECT_EQ(incomplete.code, 1);
   EXPECT_THAT(incomplete.out, HasSubstr("certificate: INCOMPLETE (24 samples"));
   EXPECT_THAT(incomplete.err,
-              HasSubstr("error: the certificate is incomplete: ONNX Runtime is not there"));
+              HasSubstr("error: the certificate is incomplete: ONNX Runtime was not found"));
   EXPECT_THAT(incomplete.err, HasSubstr("install_onnxruntime.sh` installs it"));
   EXPECT_EQ(asked.code, 0) << asked.err;
   EXPECT_THAT(asked.out, HasSubstr("certificate: passed without ONNX Runtime (24 samples"));

@@ -24,7 +24,7 @@ std::vector<std::string> operators(const onnx::ModelProto& model) {
   return types;
 }
 
-/// Undefined when the file has none of this name.
+/// Undefined if the file has no initializer of this name.
 at::Tensor constant(const onnx::ModelProto& model, const std::string& name) {
   for (onnx::TensorProto tensor : model.graph().initializer()) {
     io::ExternalData none;
@@ -38,7 +38,7 @@ const at::Tensor& tokens() {
   return x;
 }
 
-/// What the file computes is what the model does without its quantizers.
+/// The file computes the same as the model with its quantizers off.
 void expect_float_model(const onnx::ModelProto& file, QuantModel& model, const at::Tensor& x) {
   const at::NoGradGuard no_gradients;
   const auto module = frontends::import_onnx(onnx::ModelProto(file));
@@ -57,7 +57,7 @@ TEST(CleanOnnx, HasNoQuantizersAndComputesTheFloatModel) {
   EXPECT_TRUE(file.graph().input(0).type().tensor_type().shape().dim(0).has_dim_param());
 }
 
-/// Layers of a matrix `m`, [rows, 6], that stay products of more than two dimensions.
+/// Linear layers on inputs of more than two dimensions, which are exported as MatMul.
 QuantModel products(int64_t rows, const std::string& layers) {
   fx::GraphModule network(fx::parse_graph("%x = input()\n%m = self.m\n" + layers + "\nreturn %y"),
                           "Products");
@@ -65,7 +65,7 @@ QuantModel products(int64_t rows, const std::string& layers) {
   return calibrated(network, symmetric_config(), tokens());
 }
 
-/// MatMul takes [in, out], and tools look for a constant there.
+/// MatMul takes weights as [in, out], and vendors' tools expect a constant there.
 TEST(CleanOnnx, WeightsOfProductsAreStoredTheOtherWayRound) {
   QuantModel model = products(8, "%y = torch.nn.functional.linear(%x, %m)");
   const onnx::ModelProto file = clean_onnx(model).model;
@@ -89,7 +89,7 @@ TEST(CleanOnnx, WeightsAreClippedBeforeTheyAreTurned) {
   EXPECT_FALSE(at::allclose(found, weight.t(), 1e-2));
 }
 
-/// It cannot be both ways round, so it stays as the model has it.
+/// A weight with another consumer cannot be stored transposed.
 TEST(CleanOnnx, WeightsWithOtherReadersStayAsTheyAre) {
   QuantModel model = products(
       6, "%z = torch.nn.functional.linear(%x, %m)\n%y = torch.nn.functional.linear(%z, %m)");
@@ -99,7 +99,7 @@ TEST(CleanOnnx, WeightsWithOtherReadersStayAsTheyAre) {
   expect_float_model(file, model, tokens());
 }
 
-/// What formats look up: the tensors of the file by the nodes of the model.
+/// Formats look up the file's tensors by the names of the model's nodes.
 TEST(CleanOnnx, NamesAreThoseOfTheFile) {
   const exports::NamedOnnx clean = clean_onnx(calibrated_net(symmetric_config()));
   std::set<std::string> known;

@@ -15,7 +15,7 @@ using testing::IsEmpty;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
-/// Whatever its line.
+/// Matches a setting by key and value, ignoring its line.
 auto Is(const std::string& key, const std::string& value) {
   return testing::FieldsAre(key, value, HasSubstr("c.yaml:"));
 }
@@ -50,7 +50,7 @@ extra_qconfig_dict:
                                    Is("OBSERVER.MOVING_AVERAGE.EMA_RATIO", "0.8")));
 }
 
-/// And ours stay as they are.
+/// Names of this library are accepted, too.
 TEST(CustomConfig, NamesOfTheAncestorsObserversAndQuantizers) {
   const auto read_as = [](const char* key, const char* name) {
     const CustomConfig config =
@@ -81,7 +81,7 @@ TEST(CustomConfig, NamesOfTheAncestorsObserversAndQuantizers) {
     EXPECT_EQ(read_as("fakequantize", name), ours);
 }
 
-/// Whatever the order of the keys.
+/// The order of the keys does not matter.
 TEST(CustomConfig, ArgumentsBelongToTheirQuantizer) {
   const auto settings = [](const char* type) {
     return parse(std::string("extra_qconfig_dict: {a_fakeq_params: {alpha: 0.3}, ") +

@@ -17,7 +17,7 @@ class Net : public nn::Module {
 
 const at::Tensor& samples();
 
-/// `weights` and `activations` are schemes: "per-channel-symmetric". Ranges are those of minmax.
+/// `weights` and `activations` are schemes such as "per-channel-symmetric"; the observer is minmax.
 /// @param more  settings of every quantizer: "BIT: 8, RESTRICTED: true".
 quant::QConfig config_of(const std::string& weights, const std::string& activations,
                          const std::string& more = "BIT: 8");
@@ -26,14 +26,14 @@ quant::QuantModel calibrated(fx::Module& network, const quant::QConfig& config,
                              const at::Tensor& x = samples());
 quant::QuantModel calibrated_net(const quant::QConfig& config);
 
-/// What most formats take: int8 without zero points, weights per channel.
+/// Supported by most formats: int8 without zero points, weights per channel.
 quant::QConfig symmetric_config();
 /// uint8 with zero points, one scale per tensor.
 quant::QConfig affine_config();
 /// int8, one scale per tensor, a power of two.
 quant::QConfig power_of_two_config();
 
-/// The range of a tensor; fails the test when there is none.
+/// The range of a tensor; fails the test if there is none.
 const TensorRange& range_of(const DeployModel& model, const std::string& tensor);
 
 }  // namespace sparsebit::deploy::test

@@ -60,7 +60,7 @@ TEST(DeployModel, WeightsAreClippedOnTheirAxisAndNotRounded) {
   }
 }
 
-/// Learned rounding would be lost if a tool rounded the float weight to the nearest integer.
+/// A tool rounds float weights to the nearest integer, which must preserve learned rounding.
 TEST(DeployModel, WeightsAreRoundedByToolsAsAdaroundDid) {
   const at::NoGradGuard no_gradients;
   quant::QConfig config = symmetric_config();
@@ -99,7 +99,7 @@ TEST(DeployModel, IsCalibrated) {
   Net net;
   const QuantModel model(net, symmetric_config(), {samples()});
   EXPECT_THAT([&] { DeployModel deployed(model); },
-              ThrowsMessage<Error>("it is not calibrated, so it cannot be written, at "
+              ThrowsMessage<Error>("not calibrated, so it cannot be exported, at "
                                    "'x_quantizer', the quantizer of 'x'"));
 }
 

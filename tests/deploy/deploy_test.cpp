@@ -44,7 +44,7 @@ The vendors' tools were not run here: the files follow their documented formats.
 
 float ONNX without quantizers, weights clipped to their quantized range, not rounded (format `onnx_clean`).
 
-How to load: the model that the files of ranges belong to
+How to load: the float model that the range files of the other formats refer to
 
 ## net_clip_ranges.json
 
@@ -71,14 +71,14 @@ TEST(Deploy, WritesNothingWhenAFormatDoesNotFit) {
   };
   EXPECT_THAT(attempt({"onnx_clean", "vitis"}, "net"), says("while writing the format 'vitis'"));
   EXPECT_THAT(attempt({"onnx_clean", "onnx_clean"}, "net"),
-              says("format 'onnx_clean' writes 'net.onnx', which is there already"));
+              says("format 'onnx_clean' writes 'net.onnx', a file name that is already in use"));
   EXPECT_THAT(attempt({"onnx_clear"}, "net"), says("unknown artefact format 'onnx_clear'"));
-  EXPECT_THAT(attempt({}, "net"), says("deploy: no format is named"));
-  EXPECT_THAT(attempt({"vitis"}, "a/b"), says("deploy: 'a/b' cannot be the name of files"));
+  EXPECT_THAT(attempt({}, "net"), says("deploy: no formats given"));
+  EXPECT_THAT(attempt({"vitis"}, "a/b"), says("deploy: 'a/b' is not a valid file name"));
   EXPECT_FALSE(std::filesystem::exists(dir / "out"));
 }
 
-/// The same again replaces the files; those of another target stay.
+/// Deploying the same target again replaces the files; those of another target are kept.
 TEST(Deploy, AFolderHoldsOneTarget) {
   const QuantModel model = calibrated_net(symmetric_config());
   const sparsebit::test::TempDir dir;
@@ -92,11 +92,13 @@ TEST(Deploy, AFolderHoldsOneTarget) {
   };
   deploy(model, {"onnx_clean"}, dir.path(), "net", "Net");
   EXPECT_NO_THROW(deploy(model, {"onnx_clean"}, dir.path(), "net", "Net, once more"));
-  EXPECT_THAT(refused("net", "snpe"), HasSubstr("these are the files of net for virtual; choose"));
-  EXPECT_THAT(refused("other", "virtual"), HasSubstr("these are the files of net for virtual"));
+  EXPECT_THAT(refused("net", "snpe"),
+              HasSubstr("this folder has the files of net for virtual; choose"));
+  EXPECT_THAT(refused("other", "virtual"),
+              HasSubstr("this folder has the files of net for virtual"));
   EXPECT_THROW(deploy(model, {"onnx_clean"}, dir.path(), "other", "Net"), Error);
   write_file_atomically(dir / "README.md", "\n");
-  EXPECT_THAT(refused("net", "virtual"), HasSubstr("a README already that deploy did not write"));
+  EXPECT_THAT(refused("net", "virtual"), HasSubstr("this README.md was not written by deploy"));
 }
 
 TEST(ArtefactFormats, EachSaysWhatItIsAndHowItIsLoaded) {

@@ -56,7 +56,7 @@ TEST(FindRanges, NumbersAreTheQuantizers) {
   }
 }
 
-/// The input of a Flatten has the range of what is behind it, also over several such steps.
+/// The input of a Flatten inherits the range of its output, also through several such nodes.
 TEST(FindRanges, CopiesInheritFromTheNearestRangeBehindThem) {
   onnx::GraphProto graph;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
@@ -126,7 +126,7 @@ class Tokens : public nn::Module {
   }
 };
 
-/// Products of more than two dimensions store the weight the other way round.
+/// MatMul layers store the weight transposed.
 TEST(FindRanges, WeightsOfProductsAreFoundUnderTheirTransposedNames) {
   Tokens net;
   nn::reset_parameters(net, 1);

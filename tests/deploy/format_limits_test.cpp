@@ -38,25 +38,26 @@ const std::string kSymmetric = "per-tensor-symmetric", kAffine = "per-tensor-aff
 
 const Case kCases[] = {
     {"VitisPerChannel", "per-channel-symmetric", kSymmetric, "BIT: 8, SCALE_BITS: 1", "vitis",
-     "format 'vitis': weight 'stem.weight': it has one scale for a weight, not one per channel"},
+     "format 'vitis': weight 'stem.weight': expected one scale per tensor, found one per channel"},
     {"VitisAnyScale", kSymmetric, kSymmetric, "BIT: 8", "vitis",
-     "format 'vitis': activation 'x': its scales are powers of two (QUANTIZER.SCALE_BITS: 1)"},
+     "format 'vitis': activation 'x': expected scales that are powers of two "
+     "(QUANTIZER.SCALE_BITS: 1)"},
     {"TensorRtZeroPoint", kSymmetric, kAffine, "BIT: 8", "tensorrt_cache",
-     "format 'tensorrt_cache': activation 'x': it has signed integers without zero point, not 0 to "
-     "255 (affine)"},
+     "format 'tensorrt_cache': activation 'x': expected signed integers without zero point, "
+     "found 0 to 255 (affine)"},
     {"TensorRtBits", kSymmetric, kSymmetric, "BIT: 4", "clip_ranges",
-     "format 'clip_ranges': activation 'x': it has 8 bits, not 4"},
+     "format 'clip_ranges': activation 'x': expected 8 bits, found 4"},
     {"SnpeBits", kSymmetric, kSymmetric, "BIT: 3", "snpe_encodings",
-     "format 'snpe_encodings': activation 'x': it has 4 to 16 bits, not 3"},
+     "format 'snpe_encodings': activation 'x': expected 4 to 16 bits, found 3"},
     {"ActivationPerChannel", kSymmetric, "per-channel-symmetric", "BIT: 8", "ppl",
-     "format 'ppl': activation 'x': it has one scale for an activation, not one per channel"},
+     "format 'ppl': activation 'x': expected one scale per tensor, found one per channel"},
     {"TengineSigned", kAffine, kSymmetric, "BIT: 8", "tengine_scale",
-     "format 'tengine_scale': activation 'x': it has unsigned integers, not -128 to 127"},
+     "format 'tengine_scale': activation 'x': expected unsigned integers, found -128 to 127"},
 };
 INSTANTIATE_TEST_SUITE_P(All, FormatLimits, testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });
 
-/// One reader with 4 bits, another with 8.
+/// One consumer with 4 bits, another with 8.
 TEST(FormatLimitsOfReaders, OneRangePerTensor) {
   class Fork : public nn::Module {
    public:
@@ -79,7 +80,7 @@ TEST(FormatLimitsOfReaders, OneRangePerTensor) {
   const DeployModel deployed(model);
   EXPECT_THAT([&] { artefact_formats().get("snpe_encodings").write(deployed); },
               ThrowsMessage<Error>("format 'snpe_encodings': tensor 'x' is quantized differently "
-                                   "for different readers, and the file has one range per tensor"));
+                                   "for different consumers; the format has one range per tensor"));
   EXPECT_EQ(artefact_formats().get("openvino_fq").write(deployed).size(), 1u);
 }
 

@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-/// In a graph with a convolution `c` of `x`, and constants called like their numbers.
+/// For a graph with a convolution `c` of `x`, and constants named after their values.
 std::map<std::string, std::string> found_in(const std::string& nodes) {
   onnx::GraphProto graph;
   const std::string constants =
@@ -43,7 +43,7 @@ TEST(FusedRelu, OtherBoundsAreNoRelu6) {
     EXPECT_THAT(found_behind_clip(bounds), IsEmpty()) << bounds;
 }
 
-/// Its result has to have a range of its own then.
+/// With another consumer, the convolution's output needs its own range.
 TEST(FusedRelu, AConvolutionWithOtherReadersStaysAStep) {
   EXPECT_THAT(found_in(R"(node { op_type: "Relu" input: "c" output: "r" }
                           node { op_type: "Add" input: "c" input: "r" output: "y" })"),

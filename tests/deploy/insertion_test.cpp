@@ -1,7 +1,7 @@
-// Where MQBench puts quantizers, three networks and all of its backends: the golden tables of its
-// behaviour. Tensors are called by the node that gives them; a convolution that MQBench fuses with
-// the relu behind it gives the relu's node here. Where the ancestor left one side of a layer in
-// float (weights quantized, inputs not, or the other way round), the test says what is added.
+// Quantizer placement compared with golden tables from MQBench, for its backends and several
+// networks. Tensors are named after their producer; for a convolution that MQBench fuses with the
+// following relu, that is the relu. Where MQBench quantized only one operand of a layer (weights
+// but not inputs, or the other way round), the test lists the added quantizers.
 
 #include "sparsebit/deploy/prepare.h"
 #include "sparsebit/nn/functional.h"
@@ -120,7 +120,7 @@ Names activations(const quant::QuantModel& model) {
 struct Row {
   Names platforms;
   Names golden;
-  Names added = {};  ///< what the ancestor left in float although its partner is quantized
+  Names added = {};  ///< tensors that MQBench left in float although the other operand is quantized
 };
 
 template <class Model>
@@ -154,8 +154,8 @@ TEST(Insertion, Yolo) {
                 {"x", "conv1_1", "lrelu", "mp", "conv2", "lrelu2", "drelu", "cat", "last"}},
                {{"qnn"}, {"x", "conv1_1", "mp", "conv2", "cat", "last"}},
                {{"vitis"}, {"conv1_1", "conv2", "drelu", "cat", "last"}},
-               // The deconvolution's weight is quantized, so its input is; and what a layer reads
-               // through a concatenation is quantized before it.
+               // The deconvolution's weight is quantized, so its input is; and a layer's input that
+               // comes from a concatenation is quantized before the concatenation.
                {{"openvino"}, {"x", "lrelu"}, {"lrelu2", "drelu"}},
                {{"academic"}, {"x", "mp", "cat"}, {"lrelu2"}}});
 }
@@ -188,7 +188,7 @@ TEST(Insertion, Attention) {
   EXPECT_EQ(nlp.layer("emb").weight_quantizer().spec().channel_axis, 1);
 }
 
-/// Where placement put quantizers, coverage sees integers: pools, concatenations and residuals.
+/// Coverage reports int8 where placement inserted quantizers: pools, concatenations and residuals.
 TEST(Insertion, CoverageAgreesWithPlacement) {
   const auto share_of = [](quant::QuantModel model) {
     const at::Tensor x = at::randn({1, 3, 8, 8});
@@ -200,19 +200,19 @@ TEST(Insertion, CoverageAgreesWithPlacement) {
   for (const char* platform : {"tensorrt", "tensorrt_explicit", "qdq", "snpe", "ppl_cuda", "stpu",
                                "tengine_u8", "vitis", "openvino", "academic", "nnie"}) {
     EXPECT_EQ(share_of(prepared<Res>(platform)), 1) << platform;
-    // The DPU has no leaky relu, so that layers behind it read floats.
+    // The DPU has no leaky relu, so downstream layers have float inputs.
     if (platform == std::string("vitis")) continue;
     EXPECT_EQ(share_of(prepared<Yolo>(platform)), 1) << platform;
   }
 }
 
-/// TensorRT's own placement: of a residual sum, the branch that a layer ends is added in float.
+/// TensorRT's explicit placement: of a residual sum, the branch that ends in a layer stays float.
 TEST(Insertion, TensorRtExplicit) {
   EXPECT_THAT(activations(prepared<Res>("tensorrt_explicit")),
               UnorderedElementsAreArray({"x", "pool", "r2", "flatten"}));
 }
 
-/// The factor of 2 that the ancestor loses: 0 to 255 with a scale of max / 255.
+/// Unsigned activations use 0 to 255 with a scale of max / 255. MQBench loses a factor of 2 here.
 TEST(Insertion, OpenVinoUnsignedActivations) {
   quant::QuantModel model = prepared<Res>("openvino");
   std::map<std::string, bool> is_unsigned;
@@ -245,7 +245,7 @@ TEST(Insertion, AcademicKeepsEndsAtEightBits) {
   EXPECT_EQ(bits, expected);
 }
 
-/// Schemes of the table of backends.
+/// Quantization schemes of each platform.
 TEST(Insertion, SchemesOfPlatforms) {
   struct Expected {
     const char *platform, *weight, *activation;

@@ -1,4 +1,4 @@
-// Formats that say something about each layer: written, read again and compared with the model.
+// Formats with entries per layer: written, parsed and compared with the model.
 
 #include "deploy/deploy_case.h"
 #include "deploy/formats/ncnn_table.h"
@@ -36,7 +36,7 @@ TEST(Nnie, HasTheLargestOfEachQuantizedInput) {
   const std::vector<DeployFile> files = write_nnie(deployed);
   EXPECT_EQ(files.front().name, "net_gfpq_param_dict.json");
   const auto found = read_nnie(files.front().content);
-  // Without relu, relu6, flatten, the global average and the depthwise convolution.
+  // No entries for relu, relu6, flatten, global average pooling and the depthwise convolution.
   EXPECT_THAT(found, ElementsAre(Key("a"), Key("add"), Key("fc"), Key("stem"), Key("up")));
   const auto largest = [&](const char* tensor) { return 127 * scale_of(deployed, tensor); };
   EXPECT_THAT(found.at("stem"), ElementsAre(largest("x"), largest("stem.weight")));
@@ -139,8 +139,8 @@ TEST(NcnnTable, GroupsHaveOneScaleEach) {
   const QuantModel model = calibrated(net, symmetric_config());
   EXPECT_THAT([&] { write_ncnn_table(DeployModel(model)); },
               testing::ThrowsMessage<Error>(
-                  "format 'ncnn_table': weight 'g.weight': ncnn has one scale for each of the 3 "
-                  "groups, not for each of 6 channels"));
+                  "format 'ncnn_table': weight 'g.weight': expected one scale for each of the 3 "
+                  "groups, found one for each of 6 channels"));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 using quant::QuantModel;
 
-/// Numbers of a quantizer in the shape of its weight's rank.
+/// The shape of a quantizer's ranges: per-channel ranges have the weight's rank.
 std::vector<int64_t> expected_shape(const quant::QuantPoint& point, const QuantModel& model) {
   if (!point.quantizer->spec().is_per_channel()) return {};
   const at::Tensor& weight = *model.module().find_tensor(point.value);
@@ -59,7 +59,7 @@ TEST(OpenVinoFq, FloatOperatorsAreAllThere) {
   const std::string bytes = write_openvino_fq(DeployModel(model)).front().content;
   auto operators = read_onnx_numbers(bytes).operators;
   EXPECT_EQ(operators["FakeQuantize"], static_cast<int>(model.points().size()));
-  EXPECT_EQ(operators["Relu"], 2);  // rounding would clip, but OpenVINO sees what the model is
+  EXPECT_EQ(operators["Relu"], 2);  // not omitted, although rounding clips as well
   EXPECT_EQ(operators["Clip"], 1);
 }
 

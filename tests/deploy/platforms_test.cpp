@@ -20,8 +20,7 @@
 namespace sparsebit::deploy::platforms_test {
 namespace {
 
-/// Small images, few channels and two layers of transformers: what is written of the others is the
-/// same.
+/// Small images, few channels and transformers of two layers, which cover all formats' cases.
 std::vector<std::pair<std::string, zoo::Example>> networks() {
   const at::Tensor tokens = at::ones({1, 8}, at::kLong);
   const auto image = [](int64_t size) {
@@ -64,8 +63,8 @@ TEST(Platforms, EveryOneDeploysEveryNetwork) {
   }
 }
 
-/// Of a convolution in front of a relu6, and of relus in front of a concatenation, files have one
-/// range, the same for both.
+/// A convolution fused with a relu6, and relus that feed a concatenation, have the same range in
+/// all entries of a file.
 TEST(Platforms, FilesDoNotContradictThemselves) {
   const at::NoGradGuard no_gradients;
   const auto written = [](const std::string& network, const std::string& platform,
@@ -94,7 +93,7 @@ TEST(Platforms, FilesDoNotContradictThemselves) {
   EXPECT_EQ(relus, 24);  // three in each of eight blocks
 }
 
-/// A description names only what exists.
+/// Platform descriptions refer to existing operators and formats only.
 TEST(Platforms, DescriptionsAreConsistent) {
   for (const std::string& name : platforms::platforms().names()) {
     SCOPED_TRACE(name);

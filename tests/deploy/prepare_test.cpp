@@ -29,7 +29,7 @@ std::set<std::string> values(const quant::QuantModel& model) {
   return names;
 }
 
-/// One layer of every kind that the ancestor left half in float, in a form it did not know.
+/// One layer of each kind that MQBench quantized only in part, in a form that it did not support.
 class Mixed : public nn::Module {
  public:
   Mixed() : Module("Mixed", "x") {
@@ -64,7 +64,7 @@ class Head : public nn::Cloneable<Head> {
   nn::Value forward(const nn::Args& in) override { return call("conv", in["x"]); }
 };
 
-/// conv -> head.conv -> sigmoid, and the first layer once more
+/// conv -> head.conv -> sigmoid; the first layer is called twice
 class Nested : public nn::Module {
  public:
   Nested() : Module("Nested", "x") {
@@ -82,14 +82,14 @@ quant::QuantModel nested(const CustomConfig& custom = {}) {
   return prepare_by_platform(model, "qdq", custom, {at::randn({1, 4, 4, 4})});
 }
 
-/// The whole dotted name counts, for the weight as well as for the input.
+/// Modules are excluded by their full dotted path; that applies to weight and input.
 TEST(PrepareByPlatform, ExcludedModulesAreNamedByTheirPath) {
   const auto all = values(nested());
   EXPECT_THAT(all, Contains("head.conv.weight"));
   const auto without = values(nested({.selection = {.excluded_modules = {"head.conv"}}}));
   EXPECT_THAT(without, Not(Contains("head.conv.weight")));
   EXPECT_THAT(without, Contains("conv.weight"));
-  EXPECT_THAT(without, Not(Contains("conv")));  // read by the excluded layer alone
+  EXPECT_THAT(without, Not(Contains("conv")));  // only the excluded layer reads it
   const auto first = values(nested({.selection = {.excluded_modules = {"conv"}}}));
   EXPECT_THAT(first, Contains("head.conv.weight"));
   EXPECT_THAT(first, Not(Contains("conv.weight")));
@@ -119,7 +119,7 @@ TEST(PrepareByPlatform, SharedModulesStayShared) {
   EXPECT_EQ(quantizers, 1);
 }
 
-/// x -> 2 x, a module of the user's.
+/// x -> 2 x, a user-defined module.
 class Doubled : public nn::Cloneable<Doubled> {
  public:
   Doubled() : Cloneable("Doubled", "x") {}
@@ -157,7 +157,7 @@ TEST(PrepareByPlatform, TracingOptions) {
   EXPECT_EQ(kept.module().find_attribute("note")->string(), "kept");
 }
 
-/// Batch norms stay, and a saved simulation knows.
+/// Batch norms are not folded, and a saved simulation keeps the setting.
 TEST(PrepareByPlatform, AcademicMode) {
   Nested network;
   const quant::QuantModel model = prepare_by_platform(network, "openvino", {.academic_mode = true});
@@ -197,7 +197,7 @@ TEST(PrepareByPlatform, SettingsThatThePlatformDoesNotHaveAreErrors) {
       ThrowsMessage<Error>(HasSubstr("BACKEND tensorrt runs 8 bits, not 4")));
 }
 
-/// Whether a scale's gradient is divided by what LSQ says: sqrt(N * qmax).
+/// LSQ divides a scale's gradient by sqrt(N * qmax) unless the setting is off.
 TEST(PrepareByPlatform, GradientScalingOfLsqCanBeSwitchedOff) {
   const auto gradient = [](const std::string& arguments) {
     const CustomConfig custom = parse_custom_config(parse_yaml(
@@ -222,7 +222,7 @@ TEST(PrepareByPlatform, GradientScalingOfLsqCanBeSwitchedOff) {
               ThrowsMessage<Error>(HasSubstr("calibration finds where scales")));
 }
 
-/// The passes named run although the platform's config does not fold batch norms.
+/// Passes given by name run although the platform's config does not fold batch norms.
 TEST(PrepareByPlatform, PassesByName) {
   const auto prepared = [](const std::string& pass) {
     const CustomConfig custom = parse_custom_config(

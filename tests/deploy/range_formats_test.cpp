@@ -1,4 +1,4 @@
-// Formats that say something about each tensor: written, read again and compared with the model.
+// Formats with entries per tensor: written, parsed and compared with the model.
 
 #include "deploy/deploy_case.h"
 #include "deploy/formats/clip_ranges.h"
@@ -26,7 +26,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 using testing::ThrowsMessage;
 
-/// The only file of a format.
+/// The file of a format that writes exactly one.
 DeployFile only(const std::vector<DeployFile>& files) {
   EXPECT_EQ(files.size(), 1u);
   return files.front();
@@ -68,10 +68,11 @@ TEST(TensorRtCache, HasTheBitsOfEachScale) {
 
 TEST(TensorRtCache, TextThatIsSomethingElseIsAnError) {
   EXPECT_EQ(read_tensorrt_cache("TRT-1-X\na: 3f800000\n").scales.at("a"), 1.f);
-  EXPECT_THAT([] { read_tensorrt_cache("a: 3f800000\n"); },
-              ThrowsMessage<Error>("tensorrt_cache: the first line does not name TensorRT"));
+  EXPECT_THAT(
+      [] { read_tensorrt_cache("a: 3f800000\n"); },
+      ThrowsMessage<Error>("tensorrt_cache: expected a first line that starts with 'TRT-'"));
   EXPECT_THAT([] { read_tensorrt_cache("TRT-1-X\na: zzz\n"); },
-              ThrowsMessage<Error>("tensorrt_cache: 'zzz' is no hexadecimal number"));
+              ThrowsMessage<Error>("tensorrt_cache: 'zzz' is not a hexadecimal number"));
 }
 
 void expect_encodings(const Encodings& found, const DeployModel& model, bool has_scale) {
@@ -168,7 +169,7 @@ TEST(Vitis, HasScalesAndFixPositions) {
   }
 }
 
-/// A weight that stands per tensor in front of a transposed convolution is no activation.
+/// The per-tensor weight of a transposed convolution is listed as a weight, not as an activation.
 TEST(RangeFormats, WeightsOfTransposedConvolutionsAreWeights) {
   const QuantModel model = calibrated_net(affine_config());
   const DeployModel deployed(model);
@@ -178,7 +179,7 @@ TEST(RangeFormats, WeightsOfTransposedConvolutionsAreWeights) {
   EXPECT_FALSE(read_ppl_cuda(only(write_ppl_cuda(deployed)).content).contains("up.weight"));
 }
 
-/// Batch norm is a part of the linear layer by then, and its weight is quantized like others.
+/// The batch norm is folded into the linear layer, whose weight is quantized like others.
 TEST(RangeFormats, LinearLayersWithBatchNormKeepTheirWeight) {
   const QuantModel model = calibrated_net(symmetric_config());
   const DeployModel deployed(model);

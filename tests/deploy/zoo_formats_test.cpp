@@ -1,4 +1,4 @@
-// Every format for models of the zoo: it is written, or it says what it cannot say.
+// Every format for models of the zoo: it is written, or rejected with a reason.
 
 #include "deploy/deploy_case.h"
 
@@ -23,14 +23,14 @@ using Names = std::set<std::string>;
 struct Case {
   std::string name;
   quant::QConfig config;
-  Names refused;  ///< formats that cannot say it
+  Names refused;  ///< formats that cannot represent the model
 };
 
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 class ZooFormats : public testing::TestWithParam<Case> {};
 
-/// Transformers of two layers: what is written of the others is the same.
+/// Transformers have two layers only; more would add nothing to the test.
 zoo::Example small_example(const std::string& name) {
   zoo::Example example;
   if (name == "bert") {

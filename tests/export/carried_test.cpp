@@ -1,4 +1,4 @@
-// Operators that only ONNX has, and those nobody knows.
+// ONNX operators without a torch counterpart, and unknown operators.
 
 #include "core/temp_dir.h"
 #include "export/export_case.h"
@@ -53,10 +53,10 @@ TEST(Carried, InputsThatNoTensorCanHoldAreRefused) {
       &model));
   const auto module = frontends::import_onnx(std::move(model));
   EXPECT_THAT([&] { to_onnx(*module, {.inputs = {at::ones({})}}); },
-              ThrowsMessage<Error>("input 'x' (uint16) cannot be written: no tensor can hold it"));
+              ThrowsMessage<Error>("input 'x' (uint16) cannot be exported: it is not a tensor"));
 }
 
-/// As the file has them: an input as result, and a result twice.
+/// Outputs keep their names, also if an output is an input or the same value as another output.
 TEST(Carried, ResultsKeepTheirNames) {
   onnx::ModelProto model;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
@@ -136,7 +136,7 @@ TEST(Carried, SubgraphsReadTheNewNames) {
   EXPECT_EQ(queue.run(), 1U);
 }
 
-/// Fields of newer files do not fit into the text form.
+/// Unknown fields of newer files cannot be stored in protobuf's text form.
 TEST(Carried, AttributesInBytesAreWrittenBack) {
   onnx::AttributeProto attribute;
   attribute.set_name("body");
@@ -187,9 +187,9 @@ TEST(Carried, AnotherOpsetIsRefusedWhereItMatters) {
       [&] {
         to_onnx(*module, {.opset = 13, .inputs = {at::ones({2, 3})}});
       },
-      ThrowsMessage<Error>(HasSubstr(
-          "node 'y': Softmax was written for opset 11 and may be another operator in opset 13; "
-          "export with opset 11 (--opset 11)")));
+      ThrowsMessage<Error>(
+          HasSubstr("node 'y': Softmax was written for opset 11 and may have changed in opset 13; "
+                    "export with opset 11 (--opset 11)")));
 }
 
 TEST(Carried, OpsetsAfterTheLinkedLibraryAreNotGuessed) {
@@ -206,7 +206,7 @@ TEST(Carried, OpsetsAfterTheLinkedLibraryAreNotGuessed) {
   }
 }
 
-/// A node with a graph inside that reads `old`, the second argument.
+/// A node with a subgraph that reads `old`, the second argument.
 std::unique_ptr<fx::GraphModule> module_with_body(const std::string& body, fx::Kwargs notes) {
   auto module = parse_module(
       "%x = input()\n"
@@ -247,7 +247,7 @@ TEST(Carried, NamesThatMakeRoomAreRenamedInside) {
   const auto module =
       module_with_body("node { op_type: 'Add' input: 'old' input: 'old' output: 'total' }",
                        {{"_opset", 1}, {"_domains", fx::Dict{{"", 13}}}});
-  // The result wants the name of the value that the graph inside reads.
+  // The output has the name of a value that the subgraph reads.
   const onnx::ModelProto model =
       to_onnx(*module, {.inputs = {at::ones({2, 3})}, .output_names = {"y"}});
   EXPECT_EQ(model.graph().output(0).name(), "y");
@@ -259,8 +259,8 @@ TEST(Carried, NamesThatMakeRoomAreRenamedInside) {
 
 constexpr int kUint4 = 21, kInt4 = 22;
 
-/// x quantized to 4 bits with a zero point of 1, moved, and back: QuantizeLinear, Transpose,
-/// DequantizeLinear. Its results are what comes back and, if asked for, the integers.
+/// x -> QuantizeLinear (4 bits, zero point 1) -> Transpose -> DequantizeLinear. Outputs are the
+/// dequantized values and, with `gives_integers`, the integers.
 onnx::ModelProto four_bit_model(int type, bool declared, bool gives_integers) {
   const std::string fields =
       "ir_version: 10 opset_import { version: 21 } graph { name: 'g' "

@@ -38,7 +38,7 @@ TEST(DifferenceMeter, CountsInSteps) {
   DifferenceMeter meter;
   const at::Tensor expected = at::arange(0, 1000).to(at::kFloat).reshape({1, 1000});
   at::Tensor found = expected.clone();
-  found[0][10] += 30;  // the one in a thousand that may be anywhere
+  found[0][10] += 30;  // one in a thousand does not count
   meter.add(expected, found);
   const OutputDifference by_scale = meter.result("y", 10);
   EXPECT_EQ(by_scale.largest, 3);
@@ -70,7 +70,7 @@ TEST(DifferenceMeter, NumbersThatAreNone) {
   other.add(at::tensor({1.f, 2.f}), at::tensor({nan, 2.f}));
   EXPECT_EQ(other.result("y", 1).largest, inf);
   EXPECT_EQ(other.result("y", 1).of_most, inf);
-  DifferenceMeter wide;  // one infinity does not make the others small
+  DifferenceMeter wide;  // an infinity does not widen the range
   wide.add(at::tensor({-inf, 0.f, 255.f}), at::tensor({-inf, 0.f, 250.f}));
   EXPECT_EQ(wide.result("y", 0).step, 1);
   EXPECT_EQ(wide.result("y", 0).largest, 5);
@@ -85,7 +85,7 @@ TEST(DifferenceMeter, ShapesHaveToBeThoseExpected) {
       [&] {
         meter.add(at::zeros({2, 3}), at::zeros({3, 2}));
       },
-      ThrowsMessage<Error>(HasSubstr("it gives [3, 2], and [2, 3] is expected")));
+      ThrowsMessage<Error>(HasSubstr("output shape: expected [2, 3], found [3, 2]")));
 }
 
 // --- certificates -----------------------------------------------------------------------------
@@ -173,12 +173,12 @@ TEST_F(CertificateTest, AllWaysAreCompared) {
 
 TEST_F(CertificateTest, AnotherFileFails) {
   model_->layer("fc").weight_quantizer().set_qparams(
-      {at::full({5}, 0.5), at::zeros({5})});  // the file has other scales
+      {at::full({5}, 0.5), at::zeros({5})});  // scales now differ from the file's
   const Certificate certificate =
       certify({.file = file_, .simulation = &*model_, .speed_seconds = 0}, batches());
   EXPECT_FALSE(certificate.passed());
   EXPECT_THAT(to_text(certificate), HasSubstr("certificate: FAILED"));
-  EXPECT_THAT(to_text(certificate), HasSubstr("too far"));
+  EXPECT_THAT(to_text(certificate), HasSubstr("above the limit"));
 }
 
 TEST_F(CertificateTest, WithoutOnnxRuntimeItIsIncomplete) {
@@ -190,11 +190,11 @@ TEST_F(CertificateTest, WithoutOnnxRuntimeItIsIncomplete) {
   EXPECT_FALSE(certificate.passed());
   ASSERT_THAT(certificate.comparisons, SizeIs(3));
   EXPECT_TRUE(certificate.comparisons[0].passed);
-  EXPECT_THAT(certificate.comparisons[1].missing, HasSubstr("ONNX Runtime is not there"));
+  EXPECT_THAT(certificate.comparisons[1].missing, HasSubstr("ONNX Runtime was not found"));
   EXPECT_EQ(certificate.speed, std::nullopt);
   EXPECT_EQ(certificate.quality, std::nullopt);
   EXPECT_THAT(to_text(certificate), HasSubstr("certificate: INCOMPLETE"));
-  EXPECT_THAT(to_text(certificate), HasSubstr("not compared: ONNX Runtime is not there"));
+  EXPECT_THAT(to_text(certificate), HasSubstr("not compared: ONNX Runtime was not found"));
   EXPECT_THAT(to_json(certificate), HasSubstr("\"verdict\": \"incomplete\""));
 }
 
@@ -205,13 +205,13 @@ TEST_F(CertificateTest, OnnxRuntimeIsLeftOutWhenAsked) {
   EXPECT_EQ(certificate.verdict(), Verdict::Passed);
   EXPECT_THAT(certificate.comparisons, SizeIs(1));
   EXPECT_THAT(to_text(certificate), HasSubstr("certificate: passed without ONNX Runtime (6"));
-  EXPECT_THAT([&] { certify({.file = file_, .without_runtime = true}, batches()); },
-              ThrowsMessage<Error>(
-                  HasSubstr("without ONNX Runtime, the simulation is needed to compare with")));
+  EXPECT_THAT(
+      [&] { certify({.file = file_, .without_runtime = true}, batches()); },
+      ThrowsMessage<Error>(HasSubstr("without ONNX Runtime, give the simulation to compare with")));
 }
 
 TEST_F(CertificateTest, WithNothingComparedNothingIsProved) {
-  setenv("SPARSEBIT_ONNXRUNTIME", "/bin/echo", 1);  // says something else
+  setenv("SPARSEBIT_ONNXRUNTIME", "/bin/echo", 1);  // replies with something else
   const Certificate certificate = certify({.file = file_}, batches());
   unsetenv("SPARSEBIT_ONNXRUNTIME");
   EXPECT_EQ(certificate.verdict(), Verdict::Incomplete);
@@ -225,7 +225,7 @@ TEST_F(CertificateTest, QuantizationHasToBeOn) {
                   "model; call set_quant({.weights = true, .features = true}) first"));
 }
 
-/// The file that will run is compared with the float model, a user's own question.
+/// Quality compares the deployed file with the float model.
 TEST_F(CertificateTest, QualityIsOfTheDeployedFile) {
   const CertifyOptions options{.file = file_, .original = original_, .speed_seconds = 0};
   const Certificate certificate = certify(options, batches());
@@ -235,7 +235,7 @@ TEST_F(CertificateTest, QualityIsOfTheDeployedFile) {
   EXPECT_FALSE(certificate.quality->top1_is_judged);  // of six samples
   const auto json = nlohmann::json::parse(to_json(certificate));
   EXPECT_EQ(json["quality"]["level"], "good");
-  // Another network's file computes what it should, and is useless for this one.
+  // A file of another network passes its own comparisons but is useless for this model.
   at::manual_seed(9);
   Net other;
   const auto traced = fx::Tracer().trace(other);
@@ -243,12 +243,12 @@ TEST_F(CertificateTest, QualityIsOfTheDeployedFile) {
   export_onnx(*traced, original_, {.opset = 17, .dynamic_axes = {{"x", {{0, "batch"}}}}});
   const Certificate useless = certify(options, batches());
   EXPECT_EQ(useless.quality->level, QualityLevel::Useless) << to_text(useless);
-  EXPECT_THAT(to_text(useless), HasSubstr("quality as it will run: useless ("));
+  EXPECT_THAT(to_text(useless), HasSubstr("quality: useless ("));
 }
 
 TEST_F(CertificateTest, FloatFilesAreNone) {
   EXPECT_THAT([&] { certify({.file = original_}, batches()); },
-              ThrowsMessage<Error>(HasSubstr("nothing in it is quantized")));
+              ThrowsMessage<Error>(HasSubstr("no quantized nodes")));
 }
 
 TEST_F(CertificateTest, AFileThatOnnxRuntimeRefuses) {
@@ -269,8 +269,8 @@ TEST_F(CertificateTest, AsJson) {
   EXPECT_EQ(json["sha256"]["file"].get<std::string>().size(), 64u);
 }
 
-/// Where two products are added in 16 bits, as on processors without VNNI, large weights must not
-/// overflow: with one input channel (grey images) as with several, and where each has its own.
+/// Processors without VNNI add two products in 16 bits. Large weights must not overflow there: with
+/// one input channel (grey images), with several, and in depthwise convolutions.
 TEST_F(CertificateTest, ProductsDoNotOverflow) {
   struct Layer {
     int64_t channels, groups;
@@ -298,7 +298,7 @@ TEST_F(CertificateTest, ProductsDoNotOverflow) {
   }
 }
 
-/// Many layers, each of which rounds again.
+/// Many layers, which accumulate rounding errors.
 class DeepNet : public nn::Module {
  public:
   static constexpr int kLayers = 20;
@@ -315,7 +315,7 @@ class DeepNet : public nn::Module {
   }
 };
 
-/// Scales that have all their bits: sums of floats depend on their order.
+/// Scales with all 24 significant bits, so that sums of floats depend on their order.
 class CertificateOfAllBits : public testing::Test {
  protected:
   void SetUp() override {
@@ -323,7 +323,8 @@ class CertificateOfAllBits : public testing::Test {
     const at::NoGradGuard no_gradients;
     DeepNet net;
     for (const auto& item : net.named_parameters()) {
-      if (item.key().ends_with("weight")) at::Tensor(item.value()).mul_(2.4);  // features stay wide
+      if (item.key().ends_with("weight"))
+        at::Tensor(item.value()).mul_(2.4);  // keeps activations from shrinking
     }
     net.eval();
     const quant::QConfig config = quant::parse_qconfig(parse_yaml(R"(
@@ -349,7 +350,7 @@ A: {QSCHEME: per-tensor-affine, QUANTIZER: {TYPE: uniform, BIT: 8}, OBSERVER: {T
     tensor.set_raw_data(value.data_ptr(), value.nbytes());
   }
 
-  /// Changes the pair of the weight of a layer in the middle.
+  /// Edits the DequantizeLinear of the weight of a layer in the middle.
   void edit(const std::function<void(onnx::NodeProto& pair, onnx::GraphProto& graph)>& change) {
     onnx::ModelProto model = io::load_onnx(file_);
     onnx::GraphProto& graph = *model.mutable_graph();
@@ -416,7 +417,7 @@ TEST_F(CertificateOfAllBits, SwappedWeightsFail) {
   EXPECT_EQ(certificate().verdict(), Verdict::Failed);
 }
 
-/// Simulation and file compute norms, softmax and gelu alike, for every platform that writes ONNX.
+/// Simulation and file agree on norms, softmax and gelu for every platform that exports ONNX.
 TEST_F(CertificateTest, TransformersOfEveryPlatform) {
   const at::NoGradGuard no_gradients;
   const auto network = zoo::deit({.image_size = 64, .depth = 2});
@@ -447,7 +448,7 @@ TEST_F(CertificateTest, TransformersOfEveryPlatform) {
 
 TEST_F(CertificateTest, NoSamples) {
   EXPECT_THAT([&] { certify({.file = file_}, [](int64_t) { return std::vector<at::Tensor>(); }); },
-              ThrowsMessage<Error>("there are no samples to certify with"));
+              ThrowsMessage<Error>("certify(): no samples; expected at least one"));
 }
 
 TEST_F(CertificateTest, IntegerOperatorsAreNotReadAgain) {

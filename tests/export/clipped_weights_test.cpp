@@ -33,7 +33,7 @@ quant::QuantModel calibrated(const std::string& weights) {
   return model;
 }
 
-/// Whoever rounds the weights to the nearest gets the integers of the simulation.
+/// Rounding the clipped weights to the nearest integer gives the integers of the simulation.
 TEST(ClippedWeights, AreRoundedToTheSameIntegers) {
   const at::NoGradGuard no_gradients;
   for (const char* weights :

@@ -42,9 +42,9 @@ int64_t opset_of(const onnx::ModelProto& model) {
   return std::clamp(opset, kOldestOpset, kNewestOpset);
 }
 
-/// Cases in which ONNX Runtime does not do what ONNX's own data says.
+/// Cases in which ONNX Runtime differs from ONNX's conformance data.
 const std::set<std::string> kOnnxRuntimeDiffers = {
-    "test_gru_batchwise",         // it has no layout=1
+    "test_gru_batchwise",         // no support for layout=1
     "test_lstm_batchwise",        //
     "test_simple_rnn_batchwise",  //
     "test_maxunpool_export_with_output_shape",

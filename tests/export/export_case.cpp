@@ -27,7 +27,7 @@ void flatten_into(const fx::Value& value, Tensors& out) {
   }
 }
 
-/// Empty when they agree.
+/// How two results differ; empty if they agree.
 std::string difference(const at::Tensor& ours, const at::Tensor& theirs, double tolerance,
                        bool values) {
   if (ours.sizes() != theirs.sizes())

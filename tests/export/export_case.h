@@ -17,13 +17,13 @@ using Tensors = std::vector<at::Tensor>;
 /// A graph module without weights from text: see fx/parser.h.
 std::unique_ptr<fx::GraphModule> parse_module(const std::string& graph);
 
-/// The graph in short: a line per node, `y = Conv(x, conv.weight, conv.bias)`.
+/// A summary of the graph, one line per node: `y = Conv(x, conv.weight, conv.bias)`.
 std::string outline(const onnx::ModelProto& model);
 
-/// What the interpreter gives for copies of the inputs, in eval mode; numbers as tensors.
+/// The interpreter's results for copies of the inputs, in eval mode; numbers as tensors.
 Tensors run_reference(const fx::GraphModule& module, const std::vector<fx::Value>& inputs);
 
-/// Exported models that wait for ONNX Runtime, which is started once for all of them.
+/// Collects exported models to run them in one ONNX Runtime process.
 class OrtQueue {
  public:
   /// How a result is compared.
@@ -36,7 +36,7 @@ class OrtQueue {
            const Tensors& expected, double tolerance = 1e-4, Compare compare = Compare::Values);
   size_t size() const { return entries_.size(); }
 
-  /// Runs everything that was added; differences are test failures. Returns how many agreed.
+  /// Runs all added models; differences are test failures. Returns how many agreed.
   size_t run();
 
  private:

@@ -64,7 +64,7 @@ onnx::ModelProto written(const QuantModel& model) {
 }
 
 struct Range {
-  std::vector<at::Tensor> bounds;  // of the input, then of the result
+  std::vector<at::Tensor> bounds;  // input low and high, output low and high
   int64_t levels;
 };
 
@@ -76,7 +76,7 @@ std::map<std::string, at::Tensor> constants_of(onnx::ModelProto file) {
   return constants;
 }
 
-/// By the quantizer's node.
+/// The FakeQuantize nodes by quantizer.
 std::map<std::string, Range> ranges_in(const onnx::ModelProto& file) {
   const std::map<std::string, at::Tensor> constants = constants_of(file);
   std::map<std::string, Range> found;
@@ -116,7 +116,7 @@ at::Tensor shaped(std::vector<float> numbers, at::IntArrayRef shape) {
   return at::tensor(numbers).view(shape);
 }
 
-/// Of 256 integers, from the lowest to the highest; along the output channels of each layer.
+/// Ranges are the dequantized lowest and highest integer, per output channel for weights.
 TEST(FakeQuantize, RangesAreTheEndsOfTheIntegers) {
   QuantModel model = placed(config_of(kWeights, kFeatures));
   set_scales(model);
@@ -130,7 +130,7 @@ TEST(FakeQuantize, RangesAreTheEndsOfTheIntegers) {
                shaped({63.5, 127, 254}, {1, 3, 1, 1}));
 }
 
-/// OpenVINO has no weights of 7 bits; activations are as they are.
+/// OpenVINO does not support 7-bit weights; activations are unchanged.
 TEST(FakeQuantize, WeightsOf128LevelsHave256OfTheSameStep) {
   const char* bits = "per-channel-symmetric, QUANTIZER: {BIT: 7}";
   const char* range = "per-channel-symmetric, QUANTIZER: {BIT: 8, RANGE: [-64, 63]}";
@@ -162,7 +162,7 @@ TEST(FakeQuantize, GroupsHaveARangeForEachInput) {
                shaped({127, 127, 254, 254, 508, 508, 1016, 1016}, {2, 4, 1, 1}));
 }
 
-/// What OpenVINO documents for it.
+/// FakeQuantize as documented by OpenVINO.
 at::Tensor fake_quantize(const at::Tensor& x, const Range& range) {
   const at::Tensor &low = range.bounds[0], &high = range.bounds[1];
   const double steps = static_cast<double>(range.levels - 1);
@@ -181,7 +181,7 @@ TEST(FakeQuantize, GivesWhatTheSimulationDoes) {
     SCOPED_TRACE(weights);
     QuantModel model = calibrated(config_of(weights, features));
     for (const quant::QuantPoint& point :
-         model.points()) {  // the largest were between two integers
+         model.points()) {  // avoids values halfway between two integers
       const auto [scale, zero_point] = point.quantizer->qparams();
       point.quantizer->set_qparams({scale * 0.97, zero_point});
     }
@@ -209,7 +209,7 @@ TEST(FakeQuantize, IsOfTheDomainOfOpenVino) {
     EXPECT_EQ(node.domain(), node.op_type() == "FakeQuantize" ? "org.openvinotoolkit" : "");
 }
 
-/// Which rounds them itself: they are as the model has them.
+/// OpenVINO rounds biases itself, so they are exported as float.
 TEST(FakeQuantize, BiasesAreNotRounded) {
   const QuantModel model =
       calibrated(quant::default_qconfig(platforms::find_platform("onnxruntime")));
@@ -227,7 +227,8 @@ TEST(FakeQuantize, DorefaOfFeaturesHasNoForm) {
   const QuantModel model =
       calibrated(config_of(kWeights, "per-tensor-affine, QUANTIZER: {BIT: 8, TYPE: dorefa}"));
   EXPECT_THAT([&] { written(model); },
-              ThrowsMessage<Error>(HasSubstr("dorefa of features has no form as FakeQuantize")));
+              ThrowsMessage<Error>(
+                  HasSubstr("activations quantized by dorefa cannot be exported as FakeQuantize")));
 }
 
 }  // namespace

@@ -269,7 +269,7 @@ const GraphCase kOpenSizes[] = {
      return (%a, %b))"},
 };
 
-/// Exported with open sizes and one example, run with others.
+/// Exported with dynamic sizes and one example, run with other sizes.
 TEST(OpenSizes, RunWithOtherSizesThanTheExample) {
   const sparsebit::test::TempDir dir;
   OrtQueue queue(dir.path());
@@ -294,7 +294,7 @@ TEST(OpenSizes, RunWithOtherSizesThanTheExample) {
   queue.run();
 }
 
-/// Sizes that depend on data: `x` is 6x4, about half of it above 0.
+/// Data-dependent sizes: `x` is 6x4, about half of it above 0.
 const GraphCase kDataSizes[] = {
     {"MaskedSelect", R"(
      %m = torch.gt(%x, 0)
@@ -431,7 +431,7 @@ TEST(DataSizes, RunWithOtherDataThanTheExample) {
   EXPECT_EQ(queue.run(), std::size(kDataSizes) * 12);
 }
 
-/// An axis that depends on data: whether more than half is above 0.
+/// A data-dependent axis: whether more than half is above 0.
 TEST(DataSizes, AxesAreData) {
   const auto module = parse_module(R"(
      %x = input()
@@ -480,7 +480,7 @@ TEST(OpenSizes, AMultipleOfOneSizeIsNotTakenForAnother) {
       text += "<" + output.type().tensor_type().shape().dim(0).dim_param() + ">";
     return text;
   };
-  // Four times the batch is as large as the length, in the examples.
+  // In the examples, the length is four times the batch.
   EXPECT_EQ(symbols({at::ones({2}), at::ones({8})}), "<><length>");
 }
 

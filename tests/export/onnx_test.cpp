@@ -201,12 +201,12 @@ TEST(ToOnnx, ErrorsSayWhatToDo) {
       [&] {
         to_onnx(*relu, {.inputs = {at::ones({2})}, .dynamic_axes = {{"z", {{0, "n"}}}}});
       },
-      ThrowsMessage<Error>("open sizes: the model has no input 'z'"));
+      ThrowsMessage<Error>("dynamic axes: the model has no input 'z'"));
   EXPECT_THAT(
       [&] {
         to_onnx(*relu, {.inputs = {at::ones({2})}, .dynamic_axes = {{"x", {{1, "n"}}}}});
       },
-      ThrowsMessage<Error>("open sizes: input 'x' has 1 dimensions, there is no dimension 1"));
+      ThrowsMessage<Error>("dynamic axes: input 'x': expected a dimension from -1 to 0, found 1"));
   EXPECT_THAT(
       [] { export_text("%x = input()\n%y = torch.mystery(%x)\nreturn %y\n", {at::ones({2})}); },
       ThrowsMessage<Error>(

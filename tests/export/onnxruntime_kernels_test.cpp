@@ -19,7 +19,7 @@
 namespace sparsebit::exports::test::onnxruntime_kernels_test {
 namespace {
 
-/// A model of one step.
+/// A model of one operator.
 class Step : public nn::Module {
  public:
   explicit Step(nn::ModulePtr step) : Module("Step", "x") { add_module("step", std::move(step)); }
@@ -33,7 +33,7 @@ struct Case {
 
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
-/// A layer norm that does not only norm.
+/// A layer norm with random weight and bias.
 nn::ModulePtr trained_norm(int64_t size) {
   nn::ModulePtr norm = nn::LayerNorm(size, {{"eps", 1e-6}});
   const auto generator = at::detail::createCPUGenerator(5);
@@ -58,7 +58,7 @@ Case function(const std::string& name, const Function::Body& body) {
   return {name, [=] { return std::make_shared<Function>(body); }};
 }
 
-/// A layer norm of the first numbers of each row.
+/// A layer norm of the first elements of each row.
 class NormOfFew : public nn::Module {
  public:
   explicit NormOfFew(int64_t size) : Module("NormOfFew", "x"), size_(size) {
@@ -72,7 +72,7 @@ class NormOfFew : public nn::Module {
   int64_t size_;
 };
 
-/// As in Llama.
+/// RMS norm as in Llama.
 nn::Value root_mean_square_norm(const nn::Value& x) {
   const nn::Value squares = nn::mean(nn::call_function("torch.pow", {x, 2}), {-1}, true);
   return x * nn::call_function("torch.rsqrt", {squares + 1e-5});
@@ -80,9 +80,9 @@ nn::Value root_mean_square_norm(const nn::Value& x) {
 
 class RuntimeArithmetic : public testing::TestWithParam<Case> {};
 
-/// On whatever instruction set ONNX Runtime finds here.
+/// For the instruction set that ONNX Runtime detects on this machine.
 TEST_P(RuntimeArithmetic, SameBitsAsOnnxRuntime) {
-  // Whole vectors, a rest, and wide and narrow numbers.
+  // Full vectors and a remainder, with values of wide and narrow range.
   const at::Tensor x = at::randn({40, 197}, at::detail::createCPUGenerator(3)) *
                        at::logspace(-2, 1.3, 40).unsqueeze(1);
   Step model(GetParam().make());

@@ -1,4 +1,4 @@
-// The cases of tests/fx/ops, written as ONNX and run by ONNX Runtime.
+// The cases of tests/fx/ops, exported to ONNX and run by ONNX Runtime.
 
 #include "export/export_case.h"
 #include "export/shape_facts.h"
@@ -41,18 +41,18 @@ std::set<std::string>& exported_operators() {
   return names;
 }
 
-/// Cases that some opset, or ONNX at all, cannot express, by the beginning of the call.
+/// Cases that ONNX cannot express in some or any opset, by the beginning of the call.
 const std::map<std::string, std::string>& known_limits() {
   static const std::map<std::string, std::string> limits = {
       {"torch.norm(%a, 'nuc')", "the nuclear norm has no ONNX form"},
       {"torch.norm(%a, 'nuc', dim=(0, 1), dtype=torch.float64)",
        "the nuclear norm has no ONNX form"},
-      {"%a.view(torch.int32)", "looking at the bytes of a tensor as another type"},
+      {"%a.view(torch.int32)", "Tensor.view(dtype) has no ONNX form"},
   };
   return limits;
 }
 
-/// Operators of which some form needs an opset newer than this one of kOpsets.
+/// Operators with a form that needs an opset newer than this one of kOpsets.
 const std::map<std::string, int64_t>& newest_too_old() {
   static const std::map<std::string, int64_t> opsets = {
       {"einsum", 11}, {"grid_sample", 13}, {"to", 11}};  // to: bfloat16
@@ -66,7 +66,7 @@ std::map<std::string, int64_t>& found_too_old() {
 
 std::string input_name(size_t i) { return std::string(1, static_cast<char>('a' + i)); }
 
-/// The call as a graph; what it changes in place is returned, too.
+/// The call as a graph; an operand that it changes in place is returned, too.
 std::string graph_text(const OpCase& c, bool in_place) {
   std::string text;
   for (size_t i = 0; i < c.inputs.size(); ++i) text += "%" + input_name(i) + " = input()\n";
@@ -83,7 +83,7 @@ std::unique_ptr<GraphModule> case_module(const OpCase& c) {
   return module;
 }
 
-/// Dropout and the like are written as they are when a model is used.
+/// Dropout and similar operators are exported in eval mode.
 Tensors expected_of(const GraphModule& module, const std::vector<Value>& inputs) {
   const OperatorCall call = *resolve(call_node(module), module);
   const Schema& schema = call.op->schema;
@@ -129,7 +129,7 @@ void export_case(const OpCase& c) {
   }
 }
 
-/// After all cases: every operator was written by one of them, or is known not to have a form.
+/// After all cases: every operator was exported by one of them, or is known to have no ONNX form.
 class OnnxRuntimeCheck : public testing::Environment {
  public:
   void TearDown() override {
@@ -141,7 +141,7 @@ class OnnxRuntimeCheck : public testing::Environment {
       const bool known = exports::has_onnx_form(op->name) ||
                          exports::operators_without_onnx_form().contains(op->name);
       EXPECT_TRUE(known) << op->name << " has no ONNX form and no stated reason";
-      // Those spelled as ONNX does are exported from ONNX's conformance data.
+      // Operators named onnx.* are covered by ONNX's conformance data.
       const bool covered = exported_operators().contains(op->name) || op->name.starts_with("onnx.");
       EXPECT_TRUE(covered || exports::operators_without_onnx_form().contains(op->name))
           << op->name << " is exported by no case";
@@ -150,7 +150,7 @@ class OnnxRuntimeCheck : public testing::Environment {
 };
 [[maybe_unused]] const auto* const kCheck = testing::AddGlobalTestEnvironment(new OnnxRuntimeCheck);
 
-/// What the cases above compute from constants, computed from a size that is open: %n.
+/// Cases like those above with numbers computed from a dynamic size, %n, instead of constants.
 const char* const kComputedNumbers[] = {
     R"(%a = bool(%n)
        %c = float(%n)

@@ -15,7 +15,7 @@ onnx::NodeProto& add_node(onnx::GraphProto& graph, const char* type, const char*
   return node;
 }
 
-/// Outputs `boxes`, `chosen` and `features`; only the last depends on no selection.
+/// Outputs `boxes`, `chosen` and `features`; only the last does not depend on NMS.
 onnx::ModelProto detector() {
   onnx::ModelProto model;
   onnx::GraphProto& graph = *model.mutable_graph();

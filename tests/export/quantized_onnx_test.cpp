@@ -80,7 +80,7 @@ at::Tensor simulated(QuantModel& model) {
   return model.forward({samples()}).tensor();
 }
 
-/// What a file computes here and in ONNX Runtime without optimizations.
+/// Expects the same results from the model, the imported file and unoptimized ONNX Runtime.
 void expect_same(QuantModel& model, const onnx::ModelProto& file, double tolerance) {
   const at::Tensor expected = simulated(model);
   const auto again = frontends::import_onnx(onnx::ModelProto(file));
@@ -95,7 +95,8 @@ void expect_same(QuantModel& model, const onnx::ModelProto& file, double toleran
 
 TEST(QuantizedOnnx, IntegersOnAllSidesForOnnxRuntime) {
   const QuantModel model = calibrated_net(config_for("onnxruntime"));
-  // Pairs are around each step; activations are gone, since rounding cuts off what they would.
+  // Q/DQ pairs are around each node; relus are omitted, since QuantizeLinear clips at the same
+  // bounds.
   EXPECT_EQ(
       outline(to_onnx(model)),
       R"(x_quantizer/QuantizeLinear_output = QuantizeLinear(x, x_quantizer.scale, x_quantizer.zero_point)
@@ -240,7 +241,7 @@ TEST(QuantizedOnnx, BitsAreSaid) {
 
 // --- numbers against the float model ----------------------------------------------------------
 
-/// A model of three convolutions, put together by a function.
+/// A model of three convolutions, combined by a function.
 class Convolutions : public nn::Module {
  public:
   using Forward = std::function<nn::Value(Convolutions&, const nn::Value&)>;
@@ -257,7 +258,7 @@ class Convolutions : public nn::Module {
   Forward forward_;
 };
 
-/// What a quantized model loses, in decibels; it has to agree with its file and ONNX Runtime.
+/// SNR in dB of a quantized model, which must agree with its file and ONNX Runtime.
 double signal_to_noise_of(Convolutions& network) {
   QuantModel model = calibrated(network, config_for("onnxruntime"));
   const at::Tensor found = simulated(model);
@@ -275,7 +276,7 @@ TEST(QuantizedOnnx, WhatIsCutAtZeroDoesNotCutItsNeighbours) {
   EXPECT_GT(signal_to_noise_of(network), 30);
 }
 
-/// ONNX Runtime has tables for sigmoid, and none for silu.
+/// ONNX Runtime has an integer kernel for sigmoid, but none for silu.
 TEST(QuantizedOnnx, SiluIsTwoStepsWithIntegers) {
   Convolutions network([](Convolutions& net, const nn::Value& x) {
     return net.conv("b", nn::call_function("torch.nn.functional.silu", {net.conv("a", x)}));
@@ -321,7 +322,7 @@ TEST(QuantizedOnnx, ALayerThatIsCalledTwiceHasABiasForEachInput) {
   EXPECT_GT(signal_to_noise_of(network), 30);
 }
 
-/// QLinearConv takes the bias in steps of input times weight, whatever training made of these.
+/// QLinearConv's bias has the scale input scale * weight scale, also after training changed these.
 TEST(QuantizedOnnx, BiasesFollowScalesThatChanged) {
   QuantModel model = calibrated_net(config_for("onnxruntime"));
   quant::Quantizer& input = model.quantizer("x_quantizer");
@@ -338,7 +339,7 @@ TEST(QuantizedOnnx, BiasesFollowScalesThatChanged) {
   expect_same(model, to_onnx(model), 1e-6);  // and so does the simulation
 }
 
-/// What ONNX Runtime makes of pairs, and what we write instead of them, are the same kernels.
+/// ONNX Runtime fuses Q/DQ pairs to the same kernels as the exported integer operators.
 TEST(QuantizedOnnx, IntegerOperatorsComputeWhatFusedPairsDo) {
   const QuantModel model = calibrated_net(config_for("onnxruntime"));
   const sparsebit::test::TempDir dir;
@@ -358,7 +359,7 @@ TEST(QuantizedOnnx, IntegerOperatorsComputeWhatFusedPairsDo) {
   EXPECT_TRUE(at::equal(results[0].outputs[0], results[1].outputs[0]));
 }
 
-/// What only a graph inside a node reads is read all the same.
+/// Values that only a subgraph reads are kept.
 TEST(QuantizedOnnx, IntegerOperatorsKeepWhatGraphsInsideRead) {
   const QuantModel model = calibrated_net(config_for("onnxruntime"));
   onnx::ModelProto file = to_onnx(model);
@@ -393,20 +394,22 @@ TEST(QuantizedOnnx, WithoutScalesThereIsNoFile) {
   Net net;
   const QuantModel model(net, config_for("onnxruntime"), {samples()});
   EXPECT_THAT([&] { to_onnx(model); },
-              ThrowsMessage<Error>(HasSubstr("it is not calibrated, so it cannot be written, at "
+              ThrowsMessage<Error>(HasSubstr("not calibrated, so it cannot be exported, at "
                                              "'x_quantizer', the quantizer of 'x'")));
 }
 
 TEST(QuantizedOnnx, LogarithmsHaveNoPairs) {
   const std::string nnie = "{QSCHEME: per-tensor-symmetric, QUANTIZER: {BIT: 8, TYPE: nnie}}";
   const QuantModel model = calibrated_net(virtual_config(nnie, nnie));
-  EXPECT_THAT([&] { to_onnx(model); },
-              ThrowsMessage<Error>("the numbers of nnie are not in steps of one size, which "
-                                   "QuantizeLinear has, at 'x_quantizer', the quantizer of 'x'"));
+  EXPECT_THAT(
+      [&] { to_onnx(model); },
+      ThrowsMessage<Error>("quantizer type nnie has non-uniform steps; QuantizeLinear "
+                           "supports uniform steps only, at 'x_quantizer', the quantizer of 'x'"));
 }
 
-/// A file has the powers of two that are simulated. Features at exact negative halves are rounded
-/// to even by it, and by a DPU toward zero: a step, where a mean of few numbers is such a half.
+/// The file has the simulated power-of-two scales. Activations at exact negative halves are rounded
+/// to even by QuantizeLinear, but toward zero by a DPU: a difference of one step, for example for a
+/// mean of few numbers.
 TEST(QuantizedOnnx, PowersOfTwoOfADpu) {
   const std::string tqt = "{QSCHEME: per-tensor-symmetric, QUANTIZER: {BIT: 8, TYPE: tqt}}";
   QuantModel model = calibrated_net(virtual_config(tqt, tqt));
@@ -423,7 +426,7 @@ TEST(QuantizedOnnx, PowersOfTwoOfADpu) {
   EXPECT_GE(scales, 8);
 }
 
-/// Only types with other integers than those in use need bounds of their own.
+/// A Clip is needed only if the integer type's range is wider than the quantizer's.
 TEST(QuantizedOnnx, RangesThatAreTypesNeedNoBounds) {
   const std::string weight = "{QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 8}}";
   const auto has_bounds = [&](const std::string& feature) {
@@ -443,8 +446,8 @@ TEST(QuantizedOnnx, OldOpsetsHaveNoScalesPerChannel) {
               ThrowsMessage<Error>(HasSubstr("scales per channel need opset 13, not 11")));
 }
 
-/// What TensorRT wants: symmetric pairs at the inputs of layers, no zero points but 0, float
-/// biases, and one branch of a residual sum.
+/// TensorRT's rules: symmetric pairs at the inputs of layers, zero points 0, float biases, and a
+/// pair on only one branch of a residual sum.
 TEST(QuantizedOnnx, TensorRtRules) {
   const QuantModel model = calibrated_net(config_for("tensorrt_explicit"));
   const onnx::ModelProto file = to_onnx(model);

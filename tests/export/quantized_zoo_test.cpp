@@ -1,5 +1,5 @@
-// Models of the zoo with the settings for ONNX Runtime: the simulation, the file read again, and
-// ONNX Runtime give the same, and ONNX Runtime computes with integers where we say so.
+// Models of the zoo with the settings for ONNX Runtime: the simulation, the imported file and ONNX
+// Runtime agree, and ONNX Runtime runs the int8 kernels that coverage reports.
 
 #include "core/temp_dir.h"
 
@@ -21,12 +21,12 @@
 namespace sparsebit::exports::test::quantized_zoo_test {
 namespace {
 
-/// What ONNX Runtime runs of a model: kernels by type.
+/// The number of kernels of each type that ONNX Runtime runs for a model.
 using Kernels = std::map<std::string, int>;
 
 struct Case {
   std::string name;
-  Kernels kernels;  ///< that have to be there, as often
+  Kernels kernels;  ///< expected kernels and their number
 };
 
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
@@ -35,7 +35,7 @@ class QuantizedZoo : public testing::TestWithParam<Case> {};
 
 quant::QuantModel calibrated(const zoo::Example& example) {
   quant::QConfig config = quant::default_qconfig(platforms::find_platform("onnxruntime"));
-  config.schedule.float_where_faster = false;  // all kernels that there are
+  config.schedule.float_where_faster = false;  // all integer kernels
   quant::QuantModel model(*example.model, config, example.inputs);
   model.prepare_calibration();
   model.forward(example.inputs);
@@ -44,7 +44,7 @@ quant::QuantModel calibrated(const zoo::Example& example) {
   return model;
 }
 
-/// What we say runs with integers is what ONNX Runtime runs with integers.
+/// Int8 coverage agrees with the kernels that ONNX Runtime runs.
 void expect_as_foretold(const report::Coverage& coverage, const Kernels& kernels) {
   struct Family {
     std::vector<std::string> operators, of_integers, of_floats;
@@ -54,7 +54,7 @@ void expect_as_foretold(const report::Coverage& coverage, const Kernels& kernels
       {{"linear", "matmul", "bmm"},
        {"QGemm", "QLinearMatMul", "MatMulIntegerToFloat"},
        {"Gemm", "FusedGemm", "MatMul", "FusedMatMul"}},
-      {{"cat"}, {"QLinearConcat"}, {}},  // shapes are put together by Concat, too
+      {{"cat"}, {"QLinearConcat"}, {}},  // shapes are concatenated, too
       {{"adaptive_avg_pool2d", "avg_pool2d"},
        {"QLinearGlobalAveragePool", "QLinearAveragePool"},
        {"GlobalAveragePool", "AveragePool"}},
@@ -97,7 +97,7 @@ TEST_P(QuantizedZoo, IsTheSameEverywhereAndRunsWithIntegers) {
         return batch;
       });
   ASSERT_EQ(certificate.comparisons.size(), 3u);
-  for (const size_t exact : {0, 1}) {  // read again, and ONNX Runtime without optimizations
+  for (const size_t exact : {0, 1}) {  // imported file, and ONNX Runtime without optimizations
     for (const OutputDifference& output : certificate.comparisons[exact].outputs)
       EXPECT_GE(output.within_step, 0.999) << to_string(certificate.comparisons[exact].runner);
   }
@@ -110,8 +110,7 @@ TEST_P(QuantizedZoo, IsTheSameEverywhereAndRunsWithIntegers) {
   expect_as_foretold(report::coverage_of(model), kernels);
 }
 
-/// Half of the channels by split, half by slices, a detour, and everything side by side, as in
-/// YOLOv8.
+/// Channels divided by split and by slices, a branch, and a concatenation, as in YOLOv8.
 class SplitNet : public nn::Module {
  public:
   SplitNet() : Module("SplitNet", "x") {

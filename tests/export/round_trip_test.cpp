@@ -1,4 +1,4 @@
-// Files that we wrote, read and written again.
+// Exported files, imported and exported again.
 
 #include "core/temp_dir.h"
 #include "export/export_case.h"

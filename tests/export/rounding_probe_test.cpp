@@ -51,7 +51,7 @@ TEST_P(RoundingProbeTest, ChangesWhatLibrariesRoundDifferently) {
   EXPECT_EQ(!usual.equal(changed), GetParam().changes);
   const double most = (usual - changed).abs().max().item<double>();
   EXPECT_LE(most, 0x1p-21 * usual.abs().max().item<double>());
-  // The same each time.
+  // The changes are reproducible.
   RoundingProbe again(*traced, nullptr, GetParam().exact_sums);
   EXPECT_TRUE(again.run({input()}).tensor().equal(changed));
 }

@@ -30,7 +30,7 @@ TEST(MeasuredSpeed, OfAnIdleMachine) {
   EXPECT_TRUE(speed.is_stable());
 }
 
-/// Other programs take the processor for a while; the fastest runs still tell the truth.
+/// Other processes use the processor for a while; the fastest runs are not affected.
 TEST(MeasuredSpeed, OfABusyMachine) {
   const MeasuredSpeed speed =
       measured_speed({{10, 10, 10, 10}, {10, 10, 10, 10}}, {{10, 90, 200, 180}, {10, 11, 10, 12}});
@@ -39,7 +39,7 @@ TEST(MeasuredSpeed, OfABusyMachine) {
   EXPECT_FALSE(speed.is_stable());
 }
 
-/// Wall and CPU time disagree: somebody else ran all the time.
+/// Wall and CPU time disagree: another process ran all the time.
 TEST(MeasuredSpeed, OfAMachineThatIsShared) {
   const MeasuredSpeed speed =
       measured_speed({{20, 20, 20}, {10, 10, 10}}, {{10, 10, 10}, {10, 10, 10}});

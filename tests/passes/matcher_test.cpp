@@ -117,7 +117,7 @@ TEST(Matcher, OneNodeCanBeTwoInputs) {
   EXPECT_THAT(occurrences(square, *module), ElementsAre("a b"));
 }
 
-// The ancestor's index error: a node with more inputs than the pattern names (B-20).
+// A node with more inputs than the pattern names; an index error in the Python Sparsebit (B-20).
 TEST(Matcher, SubsetLeavesOtherInputsAlone) {
   const auto module = model_of(R"(
       %x = input()
@@ -136,7 +136,7 @@ TEST(Matcher, SubsetLeavesOtherInputsAlone) {
   EXPECT_THAT(occurrences(one, *module), ElementsAre("a d", "a e"));
 }
 
-// Each named input needs a position of its own, whichever is tried first (B-20).
+// Each named input is matched to a different position, in any order of the search (B-20).
 TEST(Matcher, SubsetAssignsInputsToDifferentPositions) {
   const auto module = model_of(R"(
       %x = input()
@@ -150,7 +150,7 @@ TEST(Matcher, SubsetAssignsInputsToDifferentPositions) {
   EXPECT_THAT(occurrences(pattern, *module), ElementsAre("b a c"));
 }
 
-// A rejected first candidate is not the end (B-21).
+// The search continues after a rejected first candidate (B-21).
 TEST(Matcher, TriesLaterCandidatesWhenAJointCheckRejectsTheFirst) {
   const auto module = model_of(R"(
       %x = input()
@@ -172,7 +172,7 @@ TEST(Matcher, GoesBackWhereADeeperConditionFails) {
       %t = torch.tanh(%b)
       %s = torch.add(%a, %b)
       return (%s, %t))");
-  // `left` can be a or b; only b has a tanh behind it.
+  // `left` can be a or b; only b is read by a tanh.
   const Pattern pattern({op("left", {"relu"}), op("right", {"relu"}),
                          op("sum", {"add"}, {"left", "right"}, InputOrder::Any),
                          op("tanh", {"tanh"}, {"left"})});
@@ -198,7 +198,7 @@ TEST(Matcher, JointChecksSeeNodesByTheirNames) {
   EXPECT_THAT(seen, ElementsAre("c", "a"));
 }
 
-// What a failed joint check had taken is free again (B-23).
+// Nodes bound before a failed joint check can be matched again (B-23).
 TEST(Matcher, AFailedJointCheckLeavesNothingBehind) {
   const auto module = model_of(R"(
       %x = input()
@@ -263,9 +263,9 @@ TEST(Matcher, CallsThatDoNotFitTheirOperatorMatchNothing) {
   EXPECT_THAT(occurrences(Pattern({op("r", {"relu"})}), *module), IsEmpty());
 }
 
-// --- against a search that tries everything -----------------------------------------------------
+// --- against a brute-force search ---------------------------------------------------------------
 
-/// Whether pattern inputs can be given to positions of the node, by trying all ways.
+/// Whether pattern inputs can be assigned to positions of the node, by trying all assignments.
 bool inputs_fit(const PatternNode& wanted, const NodeView& view,
                 const std::function<const fx::Node*(const std::string&)>& bound) {
   if (wanted.inputs.empty()) return true;
@@ -392,7 +392,7 @@ TEST(Matcher, FindsWhatTryingEverythingFinds) {
     try {
       pattern = random.pattern();
     } catch (const Error&) {
-      continue;  // its nodes do not hang together
+      continue;  // its nodes are not connected
     }
     const GraphIndex index(*module);
     std::set<std::set<std::string>> found;

@@ -21,7 +21,7 @@ TEST(Pattern, FindsItsNodesByName) {
 }
 
 TEST(Pattern, NamesHaveToBeUniqueAndThere) {
-  EXPECT_THAT([] { Pattern({}); }, says("a pattern needs a node"));
+  EXPECT_THAT([] { Pattern({}); }, says("a pattern needs at least one node"));
   EXPECT_THAT([] { Pattern({{.name = "", .operators = {"relu"}}}); },
               says("pattern node 0 needs a name of its own"));
   EXPECT_THAT(
@@ -41,7 +41,7 @@ TEST(Pattern, OperatorsHaveToExist) {
       [] {
         Pattern({{.name = "a", .operators = {"conv2d", "conv4d"}}});
       },
-      says("pattern node 'a': there is no operator 'conv4d'"));
+      says("pattern node 'a': unknown operator 'conv4d'"));
 }
 
 TEST(Pattern, InputsComeFirst) {
@@ -50,7 +50,7 @@ TEST(Pattern, InputsComeFirst) {
         Pattern({{.name = "b", .operators = {"relu"}, .inputs = {"a"}},
                  {.name = "a", .operators = {"relu"}}});
       },
-      says("pattern node 'b': its input 'a' is no earlier pattern node"));
+      says("pattern node 'b': its input 'a' is not an earlier pattern node"));
   EXPECT_THAT(
       [] {
         Pattern({{.name = "a"}, {.name = "b", .inputs = {"a"}}});

@@ -1,5 +1,5 @@
-// Random models made of what passes look for, and of what must keep them away: the outputs have to
-// stay what they are.
+// Random models that contain the patterns of the passes and cases in which passes must not apply:
+// the outputs must not change.
 
 #include "passes/pass_case.h"
 
@@ -22,7 +22,7 @@ using fx::List;
 using fx::Node;
 using fx::Value;
 
-/// A network of tensors [2, channels, 4, 4]. Each step takes some that are there and adds one.
+/// A network of tensors [2, channels, 4, 4]. Each step reads some existing tensors and adds one.
 class RandomModel {
  public:
   explicit RandomModel(uint32_t seed) : engine_(seed), graph_(std::make_unique<fx::Graph>()) {}
@@ -54,7 +54,7 @@ class RandomModel {
   size_t pick(size_t count) { return engine_() % count; }
   bool maybe() { return pick(2) == 0; }
   Entry any() { return pool_[pick(pool_.size())]; }
-  /// One of as many channels as the other, perhaps the same.
+  /// An entry with the same number of channels, possibly the same entry.
   Entry like(const Entry& other) {
     for (int i = 0; i < 8; ++i) {
       const Entry entry = any();
@@ -82,7 +82,7 @@ class RandomModel {
     }
     return graph_->get_attr(name);
   }
-  /// A constant without axes of another type than the rest of the model.
+  /// A 0-d constant of another type than the rest of the model.
   Node& integer() {
     const std::string name = new_name("integer");
     holder_->add_buffer(name, at::scalar_tensor(3, at::kLong));
@@ -191,7 +191,7 @@ class RandomModel {
   void convolution_and_norm() {
     convolution();
     const Entry x = pool_.back();
-    if (maybe()) pool_.pop_back();  // mostly nobody else reads it
+    if (maybe()) pool_.pop_back();  // mostly without other readers
     Node& y = module("bn", random_norm(x.channels), *x.node);
     add(y, x.channels);
     if (maybe()) add(module("act", nn::ReLU({{"inplace", maybe()}}), y), x.channels);
@@ -425,7 +425,7 @@ class RandomModel {
     }
   }
 
-  /// The first run changes it, so the second gives something else; each model runs on a copy.
+  /// State that a run changes, so that the next run differs; each model runs on a copy.
   void state_that_is_written() {
     const Entry x = any();
     const std::string name = new_name("state");
@@ -480,7 +480,7 @@ class RandomModel {
     add(call("torch.reshape", {*y, List({2, x.channels, 4, 4})}), x.channels);
   }
 
-  /// What equalizing looks for.
+  /// The pattern of equalize_layers.
   void chain_of_layers() {
     const Entry x = any();
     Node* y = x.node;
@@ -529,7 +529,7 @@ class RandomModel {
     add(*y, x.channels);
   }
 
-  /// Ways to write relu and relu6, and ways that look like them.
+  /// Ways to write relu and relu6, and calls that only look similar.
   void limits() {
     const Entry x = any();
     Node& start = pick(3) == 0 ? call("torch.relu", {*x.node}) : *x.node;
@@ -577,7 +577,7 @@ class RandomModel {
   int count_ = 0;
 };
 
-/// Models in float64, so that nothing but a mistake makes a difference.
+/// Models are in float64, so that rounding stays far below this tolerance.
 constexpr double kTolerance = 1e-7;
 
 int number_of_graphs() {

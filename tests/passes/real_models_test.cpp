@@ -1,5 +1,4 @@
-// All passes on models that were not made for them: exported by torch (torchvision's and a BERT),
-// and the zoo.
+// All passes on real models: exported by torch (torchvision models and a BERT), and the zoo.
 
 #include "passes/pass_case.h"
 
@@ -30,7 +29,7 @@ std::map<std::string, int> operators_of(const fx::GraphModule& module) {
   return counts;
 }
 
-/// Which passes found something to do in any of the models.
+/// Passes that changed at least one of the models.
 std::set<std::string>& passes_that_fired() {
   static std::set<std::string> names;
   return names;
@@ -51,7 +50,7 @@ void simplify_fuse_equalize(fx::GraphModule& module, const std::vector<fx::Value
   EXPECT_LE(difference(outputs_of(module, inputs), before), 1e-4) << "equalized";
 }
 
-/// What these look for, the readers of files have mended already, or the exporter has.
+/// Passes whose patterns are already handled by the importers or by torch's exporter.
 const std::set<std::string> kNothingToDo = {"getattr_to_shape", "merge_duplicates",
                                             "recognize_relu", "merge_reshapes", "matmul_to_linear"};
 
@@ -68,7 +67,7 @@ class EveryPassFires : public testing::Environment {
 
 struct Expectation {
   const char* name;
-  std::map<std::string, int> operators;  ///< how many there are afterwards
+  std::map<std::string, int> operators;  ///< expected counts after the passes
 };
 
 class Torchvision : public testing::TestWithParam<Expectation> {};

@@ -19,7 +19,7 @@ using testing::IsEmpty;
 using testing::ThrowsMessage;
 using testing::UnorderedElementsAre;
 
-/// tanh(tanh(x)) -> tanh(x): wrong as mathematics, good as a chain that shrinks.
+/// tanh(tanh(x)) -> tanh(x): mathematically wrong, but a chain that shrinks.
 Pass shorten_tanh() {
   return {.name = "shorten_tanh",
           .summary = "tanh(tanh(x)) is tanh(x)",
@@ -33,7 +33,7 @@ Pass shorten_tanh() {
                      }}}};
 }
 
-/// Runs this pass and no other.
+/// Runs only this pass.
 PassReport run_only(fx::GraphModule& module, const Pass& pass) {
   Schedule schedule{.stages = {pass.stage}, .extra = {pass}};
   for (const std::string& name : passes().names()) schedule.switches[name] = false;
@@ -142,7 +142,7 @@ TEST(Rewriter, RulesThatChangeTheirMindLeaveNothingBehind) {
 
 // --- several outputs ----------------------------------------------------------------------------
 
-/// Replaces tanh(x) and sigmoid(x) of the same x: wrong as mathematics, two outputs.
+/// Replaces tanh(x) and sigmoid(x) of the same x: mathematically wrong, but has two outputs.
 Pass replace_pairs() {
   return {.name = "replace_pairs",
           .summary = "erf for tanh and neg for sigmoid",
@@ -203,7 +203,7 @@ TEST(Rewriter, ReplacementsThatMakeACycleAreErrors) {
 
 // --- sweeps -------------------------------------------------------------------------------------
 
-/// Rules see nothing of what an earlier rule of the sweep made superfluous.
+/// Rules do not match nodes that became unused through an earlier rule of the sweep.
 TEST(Rewriter, LaterRulesDoNotMatchWhatNobodyReadsAnyMore) {
   std::set<std::string> seen;
   Pass pass = shorten_tanh();
@@ -221,7 +221,7 @@ TEST(Rewriter, LaterRulesDoNotMatchWhatNobodyReadsAnyMore) {
   EXPECT_THAT(seen, ElementsAre("tanh"));
 }
 
-/// Steps behind one layer are folded in one sweep, and one more finds nothing to do.
+/// Nodes after one layer are folded in one sweep; a second sweep finds nothing to do.
 TEST(Rewriter, AChainIntoOneNodeTakesOneSweep) {
   int sweeps = 0;
   const Pass shorten{
@@ -244,10 +244,10 @@ TEST(Rewriter, AChainIntoOneNodeTakesOneSweep) {
   graph->output(graph->call_function("torch.abs", {*last}));
   fx::GraphModule module(std::move(graph), "Model");
   EXPECT_EQ(run_only(module, shorten).changes.size(), 50u);
-  EXPECT_LE(sweeps, 3);  // the third to see that nothing is left after all passes
+  EXPECT_LE(sweeps, 3);  // the third finds nothing after all passes
 }
 
-/// Each dropout is a change of the one node that reads them all.
+/// Removing each dropout changes the one node that reads them all.
 TEST(Rewriter, ANodeWithManyInputs) {
   constexpr int kMany = 4000;
   auto graph = std::make_unique<fx::Graph>();
@@ -306,7 +306,7 @@ TEST(Rewriter, AFreshValueMayBeWrittenLater) {
 }
 
 TEST(Rewriter, WhatIsWrittenDoesNotBecomeShared) {
-  // Without the cat, c would write to y, which is read as well.
+  // Without the cat, c would write to y, which has another reader.
   const auto module = model_of(R"(
       %x = input()
       %y = torch.abs(%x)
@@ -316,7 +316,7 @@ TEST(Rewriter, WhatIsWrittenDoesNotBecomeShared) {
   EXPECT_THAT(run_selected(*module, {"remove_no_ops"}).changes, IsEmpty());
 }
 
-// The first replacement makes y a value that is written.
+// After the first replacement, y is a value that is written in place.
 TEST(Rewriter, RemembersWhatIsWrittenWithinASweep) {
   const auto module = model_of(R"(
       %x = input()

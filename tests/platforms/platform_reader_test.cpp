@@ -37,13 +37,13 @@ operators:
   EXPECT_TRUE(mine->operators.contains("erf"));
   EXPECT_EQ(mine->operators.at("tanh").conditions.front().argument, "approximate");
   EXPECT_EQ(mine->operators.at("conv2d"), base.operators.at("conv2d"));
-  EXPECT_THAT(mine->config, HasSubstr("BACKEND: mine\n"));  // or the config would be another's
+  EXPECT_THAT(mine->config, HasSubstr("BACKEND: mine\n"));  // not the base's
 }
 
 TEST(PlatformReader, ErrorsNameTheLine) {
   EXPECT_EQ(error_of("summary: x"), "p.yaml:1: 'name' is missing");
   EXPECT_EQ(error_of("name: x"),
-            "p.yaml:1: 'config' is missing: the settings that apply unless a user changes them");
+            "p.yaml:1: 'config' is missing: the default settings of the platform");
   EXPECT_EQ(error_of("name: x\nweight: {}"),
             "p.yaml:2: weight: there is no key 'weight'; did you mean 'weights'?");
   EXPECT_THAT(error_of("name: x\noperators:\n  add: {form: scalling}"),
@@ -55,7 +55,7 @@ TEST(PlatformReader, ErrorsNameTheLine) {
   EXPECT_THAT(error_of("- a"), HasSubstr("expected a platform"));
   EXPECT_THAT(error_of("name: a/../b"), HasSubstr("expected letters, digits and '_'"));
   EXPECT_THAT(error_of("name: x\nbased_on: qdq\noperators: {frobnicate: none}"),
-              HasSubstr("there is no row 'frobnicate' to remove"));
+              HasSubstr("the base platform has no operator 'frobnicate' to remove"));
   EXPECT_THAT(error_of("name: x\nplacement: {readers: some}"),
               HasSubstr("expected one of quantized, all, found 'some'"));
 }

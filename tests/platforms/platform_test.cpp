@@ -24,7 +24,7 @@ TEST(Platforms, AllOfThem) {
               ThrowsMessage<Error>(HasSubstr("did you mean 'onnxruntime'")));
 }
 
-/// What is shown can be read, and is the same platform.
+/// The text of a platform, saved as a file, is read as an equal platform.
 TEST(Platforms, AFileDescribesOneAsWell) {
   const sparsebit::test::TempDir dir;
   for (const std::string& name : platforms().names()) {

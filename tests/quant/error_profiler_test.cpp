@@ -52,13 +52,13 @@ TEST(ErrorProfiler, AloneAndAccumulated) {
       quantization_error(*model, example.inputs, mean_squared_error, ErrorScope::Accumulated);
   ASSERT_EQ(alone.size(), all.size());
   EXPECT_EQ(alone.size(), 21u);  // 19 convolutions, the pooling and the classifier
-  // The first layer has nothing before it that could have been quantized.
+  // The first layer has no quantized layers upstream.
   EXPECT_NEAR(alone.front().value, all.front().value, 1e-9);
   EXPECT_GT(error_of(all, "layer3_2_conv2"), 2 * error_of(alone, "layer3_2_conv2"));
   for (const QuantPoint& point : model->points()) EXPECT_FALSE(point.quantizer->is_enabled());
 }
 
-// Layers of which only the weight is quantized are reported as well.
+// Layers with only a quantized weight are reported as well.
 TEST(ErrorProfiler, WeightsAlone) {
   const zoo::Example example = zoo::make("bert");
   const auto model = calibrated(example, 8);
@@ -87,7 +87,7 @@ TEST(ErrorProfiler, NeedsCalibration) {
   EXPECT_THROW(quantization_error(model, example.inputs), Error);
 }
 
-/// Layers that are modules as well as functions.
+/// Layers that are modules and layers that are functions.
 TEST(ErrorProfiler, BothScopesHaveTheSameLayers) {
   for (const char* name : {"resnet18", "deit_tiny"}) {
     SCOPED_TRACE(name);

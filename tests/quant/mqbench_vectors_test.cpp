@@ -1,4 +1,4 @@
-// Numbers that MQBench gives, for what is defined alike here: the other ancestor's arithmetic.
+// Reference values computed by MQBench, for observers and quantizers with the same definition.
 
 #include "sparsebit/quant/quantizers/adaround.h"
 #include "sparsebit/quant/quantizers/quantizer.h"
@@ -55,7 +55,8 @@ void check(const ObserverConfig& config, const std::vector<Numbers>& expected) {
     observer->observe(second_batch());
     const QParams found = observer->qparams();
     const double scale = expected[i].scale;
-    EXPECT_NEAR(found.scale.item<double>(), scale, 1.5e-7 * scale);  // a bit of a float
+    EXPECT_NEAR(found.scale.item<double>(), scale,
+                1.5e-7 * scale);  // one unit of float32 precision
     EXPECT_EQ(found.zero_point.item<double>(), expected[i].zero_point);
     const ValueRange range = observer->range();
     const QParams again = qparams_from_range(range.low, range.high, specs[i]);
@@ -85,7 +86,7 @@ TEST(MqbenchVectors, EmaQuantile) {
       {{0.015094353}, {0.01515378}, {0.014898394, 126}, {0.25660402}, {0.25327271, 7}, {0.015625}});
 }
 
-/// There it takes the wider bounds.
+/// MQBench takes the wider bounds.
 TEST(MqbenchVectors, ClipStd) {
   check({.type = "clip_std", .std_widens = true}, {{0.014068722},
                                                    {0.014124111},
@@ -240,7 +241,7 @@ TEST(MqbenchVectors, Pact) {
   quantizer->set_enabled(true);
   EXPECT_TRUE(near(run(*quantizer, x), {-0.9333334, -0.5333334, -0.2666667, -0.1333333, 0, 0,
                                         0.2666667, 0.8, 0.9333334, 0.9333334}));
-  // Two are cut above, one below.
+  // Two values are clipped above, one below.
   EXPECT_NEAR(quantizer->find_tensor("alpha")->grad().item<double>(), 1, 1e-6);
 }
 
@@ -296,7 +297,7 @@ TEST(MqbenchVectors, Dorefa) {
   const at::Tensor expected = at::tensor({-0.9333239, -0.5333279, -0.266664, -0.133332, 0., 0.,
                                           0.266664, 0.66666, 0.7999919, 0.9333239})
                                   .to(at::kFloat);
-  // There, a little is added to the divisor: 0.99999 of what we have.
+  // MQBench adds an epsilon to the divisor: its result is 0.99999 of ours.
   EXPECT_TRUE(at::allclose((*quantizer)(x).tensor(), expected, 2e-5, 1e-6));
 }
 

@@ -32,7 +32,7 @@ A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}
                                   "test.yaml"));
 }
 
-/// Two layers and what is between them.
+/// Two layers with a relu and a mean between them.
 class Small : public nn::Module {
  public:
   Small() : Module("Small", "x") {
@@ -77,7 +77,7 @@ TEST(QuantModel, PutsQuantizersIntoTheGraph) {
   EXPECT_EQ(model.floats().front().other, "conv");
 }
 
-/// Counts the runs of the executor it passes them on to.
+/// Counts the runs that it forwards to another executor.
 class CountingExecutor : public fx::Executor {
  public:
   CountingExecutor(std::unique_ptr<fx::Executor> inner, int& runs, int& nodes)
@@ -97,7 +97,7 @@ class CountingExecutor : public fx::Executor {
   int& nodes_;
 };
 
-/// Another engine takes over evaluation, calibration and profiling.
+/// Evaluation, calibration and profiling run on the given executor.
 TEST(QuantModel, RunsOnAnyExecutor) {
   Small small;
   const at::Tensor x = at::randn({3, 3, 8, 8});
@@ -169,7 +169,7 @@ TEST(QuantModel, PointsOfResNet18AreTheAncestors) {
   }
 }
 
-/// How many inputs of which operators are quantized.
+/// The number of quantized inputs by operator.
 std::map<std::string, int> quantized_operators(const QuantModel& model) {
   std::map<std::string, int> counts;
   for (const QuantPoint& point : model.points()) {
@@ -186,15 +186,16 @@ TEST(QuantModel, PointsOfOtherModelsAreTheAncestors) {
   using Counts = std::map<std::string, int>;
   const std::vector<std::pair<const char*, Counts>> expected = {
       {"mobilenet_v2", {{"conv2d", 52}, {"adaptive_avg_pool2d", 1}, {"linear", 1}}},
-      // A block: two norms; qkv, projection and two more layers; two products of two; a softmax.
+      // Per block: two norms; qkv, projection and two more layers; two products of two inputs; a
+      // softmax.
       {"deit_tiny",
        {{"conv2d", 1},
         {"linear", 12 * 4 + 1},
         {"layer_norm", 12 * 2 + 1},
         {"softmax", 12},
         {"matmul", 12 * 4}}},
-      // A layer: three projections, one behind them and two more; two norms. And the embeddings'
-      // norm and the pooler.
+      // Per layer: query, key and value projections, the output projection and two more linear
+      // layers; two norms. Then the norm of the embeddings and the pooler.
       {"bert",
        {{"linear", 12 * 6 + 1},
         {"layer_norm", 12 * 2 + 1},
@@ -274,7 +275,7 @@ TEST(QuantModel, CalibratesAndSimulates) {
   EXPECT_LT(error, 0.02 * before.abs().max().item<double>() + 0.02);
 }
 
-/// A number that tells whether any bit of any scale is another.
+/// A hash of the bits of all scales.
 size_t scales_of(QuantModel& model) {
   std::string bytes;
   for (const QuantPoint& point : model.points()) {
@@ -357,7 +358,7 @@ TEST(QuantModel, LayersWithTwoInputsShowBoth) {
   FAIL() << "there is no product";
 }
 
-/// Also in a graph, which has no modules that could stay whole.
+/// Also in a graph from a file, whose modules are not kept as nodes.
 TEST(QuantModel, SkippedModulesStayFloat) {
   const zoo::Example example = zoo::make("resnet20");
   const QConfig config = config_of("SKIP_TRACE_MODULES: ['layer1.?', 'nothing.*']");
@@ -386,7 +387,7 @@ TEST(QuantModel, GradientsReachTheWeights) {
   EXPECT_TRUE(model.module().find_tensor("conv.weight")->grad().defined());
 }
 
-/// Whatever is called wrong is an error, and nothing is lost.
+/// Calls in the wrong order are errors and do not lose statistics.
 TEST(QuantModel, NothingIsSwitchedOnWhileCalibrating) {
   Small small;
   QuantModel model(small, config_of());
@@ -409,7 +410,7 @@ TEST(QuantModel, GroupsThatDoNotFitNameTheLayer) {
   const zoo::Example yolo = zoo::make("yolo");
   config.weight.quantizer.group_size = 1;
   EXPECT_THAT([&] { QuantModel(*yolo.model, config, yolo.inputs); },
-              ThrowsMessage<Error>(HasSubstr("or they have no groups")));
+              ThrowsMessage<Error>(HasSubstr("or its weight cannot be grouped")));
   config.weight.quantizer = {.type = "pact", .bits = 8};
   EXPECT_THAT([&] { QuantModel(*yolo.model, config, yolo.inputs); },
               ThrowsMessage<Error>(HasSubstr("layer '")));
@@ -435,7 +436,7 @@ A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}
               ThrowsMessage<Error>(HasSubstr("is read by 'fc' and 'fc_1'")));
 }
 
-/// Adds what may be integers; without an example nobody knows.
+/// Adds an input that may be integer; without an example its type is unknown.
 class AddsIndices : public nn::Module {
  public:
   AddsIndices() : Module("AddsIndices", "i, j") { add_module("embed", nn::Embedding(9, 4)); }
@@ -456,7 +457,7 @@ TEST(QuantModel, IntegersAreNotQuantized) {
   model.forward({i, j});
 }
 
-/// The write is seen by those who read later, whatever is quantized.
+/// Later consumers see the in-place change, regardless of which values are quantized.
 class WritesSilu : public nn::Module {
  public:
   WritesSilu() : Module("WritesSilu", "x") {
@@ -484,7 +485,7 @@ TEST(QuantModel, WritesInPlaceAreSeenByLaterReaders) {
   EXPECT_LT(error, 0.02 * before.abs().max().item<double>());
 }
 
-/// Whose first axis is no batch: tokens look at each other.
+/// A model whose first axis is not a batch axis: tokens attend to each other.
 class Attends : public nn::Module {
  public:
   Attends() : Module("Attends", "x, table") {}

@@ -60,7 +60,7 @@ TEST(QuantizedGraph, ActivationsAreNotRoundedAndWeightsKeepTheirIntegers) {
   EXPECT_TRUE(at::equal(interpreter.run({x}).tensor(), expected));
 }
 
-/// Where the zero point is the smallest integer, rounding is all that is left of a relu.
+/// If the zero point is the smallest integer, the QuantizeLinear may have replaced a relu.
 TEST(QuantizedGraph, ReluIsNotLost) {
   const auto module = model_of(R"(
     %x = input()
@@ -77,7 +77,7 @@ TEST(QuantizedGraph, ReluIsNotLost) {
   EXPECT_TRUE(at::equal(interpreter.run({x}).tensor(), at::tensor({127.5f, 3.25f, 0.f})));
 }
 
-/// Without a zero point it is uint8 with 0.
+/// Without a zero point, ONNX's default is uint8 with zero point 0.
 TEST(QuantizedGraph, ReluWithoutAZeroPoint) {
   const auto module = model_of(R"(
     %x = input()
@@ -92,7 +92,7 @@ TEST(QuantizedGraph, ReluWithoutAZeroPoint) {
   EXPECT_TRUE(at::equal(interpreter.run({x}).tensor(), at::tensor({127.5f, 3.25f, 0.f})));
 }
 
-/// Parts of a tuple have no recorded type.
+/// Items of tuples have no recorded type.
 TEST(QuantizedGraph, SplitsBetweenAPair) {
   const auto module = model_of(R"(
     %x = input()
@@ -109,7 +109,7 @@ TEST(QuantizedGraph, SplitsBetweenAPair) {
                         at::tensor({0.2f, -0.7f})));
 }
 
-/// Padding with an integer, or reading integers as numbers, means something else to floats.
+/// Padding with an integer or converting integers to numbers would differ for floats.
 TEST(QuantizedGraph, WhatComputesWithTheIntegersIsNamed) {
   for (const char* reads : {"torch.nn.functional.pad(%q, [1, 1], 'constant', 128)",
                             "%q.to(torch.float32)", "torch.add(%q, 1)"}) {

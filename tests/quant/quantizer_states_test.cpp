@@ -39,7 +39,7 @@ at::Tensor result_of(QuantModel& model) {
   return model.forward({samples()}).tensor();
 }
 
-/// What is quantized at the moment.
+/// The kinds of quantizers that are enabled.
 std::vector<std::string> enabled(const QuantModel& model) {
   std::vector<std::string> values;
   for (const QuantPoint& point : model.points()) {
@@ -61,7 +61,7 @@ TEST(QuantizerStates, OneKindIsQuantizedAndTheOtherIsOff) {
   EXPECT_THAT(enabled(model), UnorderedElementsAre("x", "a"));
 }
 
-/// The others have no scales then, and keep those that they have.
+/// The other kind gets no scales, and keeps its scales if it has some.
 TEST(QuantizerStates, OneKindIsCalibrated) {
   QuantModel model = model_for("qdq");
   enable_calibration(model, QuantizerKind::Weights);  // needs no data

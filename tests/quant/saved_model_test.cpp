@@ -37,7 +37,7 @@ at::Tensor result_of(QuantModel& model, const std::vector<fx::Value>& inputs) {
   return (result.is_sequence() ? result.items().front() : result).tensor().detach();
 }
 
-/// Neither the config nor data is needed to read it again, whatever the quantizers are.
+/// Loading needs neither config nor data, for all quantizer types.
 TEST(SavedModel, ComputesTheSameToTheLastBit) {
   const std::vector<std::pair<const char*, const char*>> types = {
       {"uniform", "uniform"}, {"lsq", "lsq+"}, {"dorefa", "pact"}, {"adaround", "lsq"}};
@@ -54,7 +54,7 @@ TEST(SavedModel, ComputesTheSameToTheLastBit) {
   }
 }
 
-/// Those that need other schemes.
+/// Quantizers and observers that need other schemes.
 TEST(SavedModel, RangesAndPowersOfTwo) {
   const std::vector<std::pair<const char*, const char*>> settings = {
       {"TYPE: tqt, POT_SCALE: true", "TYPE: tqt"},
@@ -82,7 +82,7 @@ TEST(SavedModel, RangesAndPowersOfTwo) {
   }
 }
 
-/// Files from before there were ranges and the like.
+/// Files without settings that were added later.
 TEST(SavedModel, OlderFilesAreRead) {
   const zoo::Example example = zoo::make("resnet20");
   const auto model = calibrated(example, config_of("uniform", "uniform"));
@@ -124,7 +124,7 @@ TEST(SavedModel, StatesAreKept) {
   EXPECT_EQ(again->floats().size(), model->floats().size());
 }
 
-/// Norms and softmax between integers, which ONNX Runtime computes in its own way.
+/// Norms and softmax between integer nodes, for which ONNX Runtime has its own arithmetic.
 class Attention : public nn::Module {
  public:
   Attention() : Module("Attention", "x") {
@@ -138,7 +138,7 @@ class Attention : public nn::Module {
   }
 };
 
-/// A simulation that is read again is for the same platform, and computes with its float kernels.
+/// A loaded model has the same platform and uses its float kernels.
 TEST(SavedModel, KeepsItsPlatform) {
   const at::NoGradGuard no_gradients;
   const at::Tensor x = at::randn({2, 6, 8}, at::detail::createCPUGenerator(4));
@@ -167,11 +167,11 @@ TEST(SavedModel, WhatIsNotOneIsAnError) {
     return saved;
   };
   EXPECT_THAT([&] { restore_model(broken("\"format\":2", "\"format\":9")); },
-              ThrowsMessage<Error>(HasSubstr("this is format 9, and only 2 is understood")));
+              ThrowsMessage<Error>(HasSubstr("unsupported format; expected 2, found 9")));
   EXPECT_THAT([&] { restore_model(broken("{\"format\"", "[{\"format\"")); },
-              ThrowsMessage<Error>(HasSubstr("this is no saved quantized model")));
+              ThrowsMessage<Error>(HasSubstr("not a saved quantized model")));
   EXPECT_THAT([&] { restore_model(broken("\"bits\":6", "\"bits\":60")); },
-              ThrowsMessage<Error>(HasSubstr("impossible settings of a quantizer")));
+              ThrowsMessage<Error>(HasSubstr("invalid quantizer settings")));
   EXPECT_THROW(restore_model(broken("\"quantizer\":\"uniform\"", "\"quantizer\":\"other\"")),
                Error);
   const std::vector<std::pair<std::string, std::string>> damages = {
@@ -196,7 +196,7 @@ TEST(SavedModel, WhatIsNotOneIsAnError) {
     SCOPED_TRACE(what + " -> " + by);
     try {
       restore_model(broken(what, by));
-      ADD_FAILURE() << "it was read";
+      ADD_FAILURE() << "no error";
     } catch (const Error& e) {
       EXPECT_EQ(e.kind(), ErrorKind::InvalidModel) << e.what();
     }

@@ -15,12 +15,12 @@ TEST(Coverage, CountsMacsAndNodes) {
   EXPECT_EQ(coverage.nodes[0].macs, 4 * 4 * 4 * 3 * 3 * 3);
   EXPECT_EQ(coverage.nodes[4].macs, 4 * 4 * 4 * 5);
   EXPECT_DOUBLE_EQ(coverage.share_of_macs(), 1);
-  ASSERT_EQ(coverage.floats().size(), 2u);  // the flatten reads what the tanh gives
+  ASSERT_EQ(coverage.floats().size(), 2u);  // flatten consumes the output of tanh
   EXPECT_EQ(coverage.floats().front()->node, "tanh");
   EXPECT_EQ(coverage.floats().front()->why_float->kind, quant::DecisionKind::NoIntegerForm);
 }
 
-/// A layer that is switched off takes its MACs with it.
+/// Switching off a layer's quantizer removes its MACs from the coverage.
 TEST(Coverage, FallsWithWhatIsOff) {
   const quant::QuantModel model = test::calibrated_net("onnxruntime");
   for (const quant::QuantPoint& point : model.points()) {

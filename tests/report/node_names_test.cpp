@@ -20,7 +20,7 @@ TEST(NodeNames, AreThoseOfTheFile) {
   EXPECT_EQ(names.shown("nothing"), "nothing");
   EXPECT_EQ(names.shown(Decision{DecisionKind::InputIsFloat, "y", "conv"}),
             (Decision{DecisionKind::InputIsFloat, "y", "Conv_5"}));
-  // The name of an operator is not that of a node.
+  // `other` is an operator here, not a node, so it is not replaced.
   EXPECT_EQ(names.shown(Decision{DecisionKind::NoIntegerForm, "conv", "conv"}),
             (Decision{DecisionKind::NoIntegerForm, "Conv_5", "conv"}));
 }

@@ -6,7 +6,8 @@
 
 namespace sparsebit::report::test {
 
-/// conv relu tanh linear, calibrated for a platform: the tanh has no integer form in ONNX Runtime.
+/// A model conv, relu, tanh, linear, calibrated for a platform. tanh has no integer form in ONNX
+/// Runtime.
 quant::QuantModel calibrated_net(const std::string& platform);
 
 }  // namespace sparsebit::report::test

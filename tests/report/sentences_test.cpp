@@ -14,12 +14,12 @@ TEST(Sentences, NameWhatTheyAreAbout) {
   EXPECT_EQ(sentence(fused, platform), "fused with 'conv'");
   EXPECT_EQ(summary_of(fused, platform), "fused with the operator before it");
   EXPECT_EQ(sentence({DecisionKind::KeptFloatByPlatform, "s", "softmax"}, platform),
-            "probabilities need finer steps than 8 bits have");
+            "probabilities need a higher resolution than 8 bits");
   EXPECT_EQ(sentence({DecisionKind::SwitchedOff, "x", "the first layer is small"}, platform),
             "the first layer is small");
 }
 
-/// Every kind has one, with a name and without.
+/// Every kind has a sentence, with and without names.
 TEST(Sentences, EveryKindHasOne) {
   const platforms::Platform& platform = *platforms::find_platform("qdq");
   for (int i = 0; i <= static_cast<int>(DecisionKind::SwitchedOff); ++i) {

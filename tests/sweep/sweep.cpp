@@ -1,7 +1,7 @@
-// Checks one model file against what torch computed:  sweep MODEL INPUT.npy FOLDER
+// Checks one model file against the results of torch:  sweep MODEL INPUT.npy FOLDER
 //
 // Imports the model, runs it on the input, compares with FOLDER/expected0.npy and so on, exports it
-// to ONNX, and compares what ONNX Runtime computes. Prints one line of JSON: `difference` and
+// to ONNX, and compares the results of ONNX Runtime. Prints one line of JSON: `difference` and
 // `onnxruntime_difference`, or `error`. scripts/run_sweep.py makes the models and the table.
 
 #include "easy/model_outputs.h"

@@ -9,17 +9,17 @@
 
 namespace sparsebit::deploy {
 
-/// A file that is not written yet.
+/// Name and content of a file to write.
 struct DeployFile {
   std::string name;
   std::string content;
 };
 
-/// What a vendor's tool reads.
+/// A file format that a vendor's tool reads.
 struct ArtefactFormat {
-  std::string summary;      ///< what the files are, in one line
+  std::string summary;      ///< one line about the files' content
   std::string how_to_load;  ///< the vendor's command or call; {name} stands for the model's name
-  /// Throws Unsupported, naming the tensor, when the format cannot say how it is quantized.
+  /// Throws Unsupported, naming the tensor, when the format cannot represent its quantization.
   std::function<std::vector<DeployFile>(const DeployModel&)> write;
 };
 

@@ -11,12 +11,12 @@
 namespace sparsebit::deploy {
 
 /// A calibrated model as formats see it: the model itself, its float ONNX file, and the ranges of
-/// that file's tensors. Each is made when a format first asks for it.
+/// that file's tensors. ONNX file and ranges are computed on first use.
 class DeployModel {
  public:
-  /// The model must live as long as this. Throws InvalidArgument, naming the point, when one was
-  /// never calibrated.
-  /// @param name  what its files are called: "model" -> "model.onnx".
+  /// The model must outlive this object. Throws InvalidArgument, naming the place, when a quantizer
+  /// is not calibrated.
+  /// @param name  stem of the file names: "model" -> "model.onnx".
   explicit DeployModel(const quant::QuantModel& model, std::string name = "model");
   ~DeployModel();
   DeployModel(const DeployModel&) = delete;
@@ -25,14 +25,14 @@ class DeployModel {
   const quant::QuantModel& quantized() const { return model_; }
   const std::string& name() const { return name_; }
 
-  /// The clean float ONNX: without quantizers, weights clipped to what their integers can stand for
-  /// but not rounded, the number of samples left open. Throws as exports::to_onnx().
+  /// The float ONNX model without quantizers: weights clipped to their quantized range but not
+  /// rounded, batch dimension dynamic. Throws as exports::to_onnx().
   const onnx::ModelProto& clean() const;
 
-  /// Quantized tensors by their names in clean(): activations in graph order and those that inherit
-  /// their range (see TensorRange::inherited), weights, biases. A
-  /// tensor whose readers see it differently is there several times. What the exporter computed at
-  /// once has no name in the file and is left out.
+  /// Quantized tensors by their names in clean(): activations in graph order, then those that
+  /// inherit their range (see TensorRange::inherited), weights, biases. A tensor that is quantized
+  /// differently for different consumers has several entries. Constants folded by the exporter have
+  /// no name in the file and are omitted.
   const std::vector<TensorRange>& ranges() const;
 
  private:

@@ -18,29 +18,30 @@ struct Setting {
   std::string where = {};  ///< "custom.yaml:3", for messages
 };
 
-/// What a user changes of what a platform does by itself. The names in brackets are those of
-/// MQBench's prepare_custom_config_dict, which parse_custom_config() reads.
+/// User settings on top of a platform's defaults. The names in brackets are those of MQBench's
+/// prepare_custom_config_dict, which parse_custom_config() reads.
 struct CustomConfig {
-  /// Of weights and activations [extra_qconfig_dict].
+  /// Settings of weights and activations [extra_qconfig_dict].
   std::vector<Setting> weights = {};
   std::vector<Setting> activations = {};
-  /// Operators, modules and nodes that are quantized although the platform's table does not have
-  /// them, and those that stay float [extra_quantizer_dict].
+  /// Operators, modules and nodes to quantize although the platform's operator table does not list
+  /// them, and those to keep in float [extra_quantizer_dict].
   quant::OperatorSelection selection = {};
-  /// Batch norms are not folded, concatenations are points of their own, and only relu counts as
-  /// never negative: for research with a platform that folds [academic_mode].
+  /// Batch norms are not folded, concatenations get their own quantizers, and only relu outputs are
+  /// treated as non-negative: for research on platforms that fold [academic_mode].
   bool academic_mode = false;
   /// Passes that run before quantizers are placed, by name, see passes::passes()
   /// [extra_fuse_dict.additional_fusion_pattern].
   std::vector<std::string> extra_passes = {};
-  /// Passes written by the user, each at the end of its stage. For C++ only.
+  /// The user's own passes, each run at the end of its stage. C++ only.
   std::vector<passes::Pass> fusions = {};
-  /// Modules of a type are replaced by what the function makes of them, once where they are shared
-  /// [extra_fuse_dict.additional_qat_module_mapping]. For C++ only.
+  /// Replaces modules, by type, by the result of the function; a shared module is replaced once
+  /// [extra_fuse_dict.additional_qat_module_mapping]. C++ only.
   std::map<std::string, std::function<fx::ModulePtr(const fx::Module&)>> module_mapping = {};
-  /// Attributes to carry over, and inputs that are fixed [preserve_attr, concrete_args].
+  /// Attributes to carry over, and inputs with a fixed value [preserve_attr, concrete_args].
   fx::TraceOptions trace = {};
-  std::vector<std::string> leaf_modules = {};  ///< module types that stay one step [leaf_module]
+  std::vector<std::string> leaf_modules =
+      {};  ///< module types that are not traced into [leaf_module]
 };
 
 /// Reads MQBench's prepare_custom_config_dict from YAML or JSON, with its names of observers
@@ -48,13 +49,13 @@ struct CustomConfig {
 /// InvalidArgument, naming file, line and key.
 CustomConfig parse_custom_config(const Yaml& document);
 
-/// A config with the settings, the selection and the mode that `custom` asks for. Throws
-/// InvalidArgument when they do not go together, or not with the platform.
+/// `config` with the settings, selection and mode of `custom`. Throws InvalidArgument when they
+/// contradict each other or the platform.
 quant::QConfig customized(quant::QConfig config, const CustomConfig& custom);
 
-/// A model with quantizers where the platform wants them: its own settings, changed by `custom`.
-/// A module that is called twice keeps one weight with one quantizer.
-/// @param platform  a name of platforms::platforms(), or a YAML file.
+/// Inserts quantizers as the platform requires, with its default settings changed by `custom`. A
+/// module that is called twice keeps one weight with one quantizer.
+/// @param platform  a name in platforms::platforms(), or a YAML file.
 /// @param example   inputs from which shapes and types are recorded.
 quant::QuantModel prepare_by_platform(fx::Module& model, const std::string& platform,
                                       const CustomConfig& custom = {},

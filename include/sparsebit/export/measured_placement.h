@@ -8,7 +8,7 @@
 
 namespace sparsebit::exports {
 
-/// A way to divide a model into integers and floats, and how long it takes in ONNX Runtime.
+/// One placement of int8 and float layers, and its inference time in ONNX Runtime.
 struct PlacementTime {
   std::string name;  ///< "integers everywhere", "float where faster", "float"
   bool float_where_faster = false;
@@ -16,18 +16,19 @@ struct PlacementTime {
   double milliseconds = 0;  ///< of the fastest run, one thread
 };
 
-/// What was measured on this machine.
+/// Inference times of the placements, measured on this machine.
 struct MeasuredPlacement {
-  std::vector<PlacementTime> ways;  ///< those with integers, then "float"
-  bool float_where_faster = false;  ///< what SCHEDULE.FLOAT_WHERE_FASTER is best set to here
+  std::vector<PlacementTime> ways;  ///< the two int8 placements, then "float"
+  bool float_where_faster = false;  ///< the faster setting of SCHEDULE.FLOAT_WHERE_FASTER here
 
   const PlacementTime& chosen() const;
   const PlacementTime& of_float() const { return ways.back(); }
 };
 
-/// Quantizes the model with the example alone in each way, and times the files in turns in ONNX
-/// Runtime: what the table of kernel times of a platform guesses, measured. Throws Unsupported when
-/// ONNX Runtime is not there or the config's platform does not run in it.
+/// Quantizes the model in each placement, calibrated with the example only, and times the exported
+/// files in ONNX Runtime in turns. Replaces the estimate from the platform's table of kernel times
+/// by a measurement. Throws Unsupported when ONNX Runtime is not found, the config's platform does
+/// not run in it, or the platform has no kernel times.
 MeasuredPlacement measure_placements(fx::Module& model, const quant::QConfig& config,
                                      const std::vector<fx::Value>& example, double seconds = 6);
 

@@ -20,16 +20,16 @@ inline constexpr int64_t kNewestOpset = 21;
 struct QuantizedOnnxOptions {
   enum class Form {
     Pairs,        ///< QuantizeLinear and DequantizeLinear around float operators (QDQ)
-    Operators,    ///< QLinearConv and the like, some of which only ONNX Runtime has (QOperator)
-    FakeQuantize  ///< OpenVINO's operator of this name; weights stay float
+    Operators,    ///< QLinearConv etc. (QOperator), some of them only in ONNX Runtime
+    FakeQuantize  ///< OpenVINO's FakeQuantize; weights stay float
   };
   Form form = Form::Pairs;
-  /// What the file is for.
+  /// The platform that runs the file.
   platforms::PlatformPtr platform = platforms::find_platform("virtual");
-  /// Weights of 4 bits as INT4 and UINT4, from opset 21 on and if the platform has them; otherwise
-  /// as 8 bits.
+  /// Store 4-bit weights as INT4 or UINT4 from opset 21 on, if the platform has them; otherwise as
+  /// 8 bits.
   bool four_bit_types = true;
-  /// An attribute `bits` at each pair, which ONNX Runtime refuses to read.
+  /// Write an attribute `bits` at each Q/DQ pair. ONNX Runtime rejects such files.
   bool bits_attribute = false;
 };
 
@@ -38,14 +38,14 @@ struct OnnxExportOptions {
   /// Example inputs, one per placeholder. May stay empty when every placeholder carries its
   /// TensorInfo, as those of imported files do.
   std::vector<fx::Value> inputs = {};
-  /// Sizes that stay open, by input name and dimension: {{"x", {{0, "batch"}}}}. Added to what the
-  /// placeholders' TensorInfo leaves open. Dimensions with the same symbol have the same size.
+  /// Dynamic dimensions, by input name and dimension: {{"x", {{0, "batch"}}}}. Added to those of
+  /// the placeholders' TensorInfo. Dimensions with the same symbol have the same size.
   std::map<std::string, std::map<int64_t, std::string>> dynamic_axes = {};
   /// Names of the results; empty means GraphModule::output_names(), else the nodes' names.
   std::vector<std::string> output_names = {};
   io::OnnxSaveOptions save = {};
   QuantizedOnnxOptions quantized = {};
-  /// Notes in the file, by key.
+  /// Entries of the file's metadata_props, by key.
   std::map<std::string, std::string> metadata = {};
 };
 
@@ -54,19 +54,19 @@ struct OnnxExportOptions {
 /// norm, dropout and the like are written as they work in eval mode. The same graph gives the same
 /// message, bit for bit. The model is not changed.
 ///
-/// Throws Unsupported, naming the node, where the graph cannot be written.
+/// Throws Unsupported, naming the node, when a node cannot be exported.
 onnx::ModelProto to_onnx(const fx::GraphModule& module, const OnnxExportOptions& options = {});
 
-/// A model as ONNX, and what the results of its nodes are called in it.
+/// A model as ONNX, and the names that the nodes' results have in it.
 struct NamedOnnx {
   onnx::ModelProto model;
-  std::map<std::string, std::string> tensors;  ///< by node name, of results that are tensors
+  std::map<std::string, std::string> tensors;  ///< tensor name by node name
 };
 
-/// As to_onnx().
+/// Like to_onnx(), with the tensor names.
 NamedOnnx to_named_onnx(const fx::GraphModule& module, const OnnxExportOptions& options = {});
 
-/// to_onnx() into a file; weights go to a second file beside it when it would be too large.
+/// to_onnx() into a file; weights go to an external data file when it would be too large.
 void export_onnx(const fx::GraphModule& module, const std::filesystem::path& path,
                  const OnnxExportOptions& options = {});
 

@@ -20,7 +20,7 @@ namespace sparsebit::exports {
 struct OrtOptions {
   std::string optimize = "all";  ///< graph optimizations: "disable", "basic" or "all"
   int threads = 1;
-  std::filesystem::path optimized = {};  ///< where the model that really runs is written, if told
+  std::filesystem::path optimized = {};  ///< where to write the optimized model; optional
 };
 
 /// A model that ONNX Runtime has loaded.
@@ -29,7 +29,8 @@ struct OrtSession {
   std::vector<std::string> inputs, outputs;  ///< names, in the order of the file
 };
 
-/// ONNX Runtime in a process of its own: it judges files, and nothing of ours links it.
+/// ONNX Runtime in a child process, so that nothing links against it and it checks exported files
+/// independently.
 ///
 /// It is the package `onnxruntime-node` in a folder (install_onnxruntime.sh), or Python's package
 /// `onnxruntime`. SPARSEBIT_ONNXRUNTIME names the folder or the Python interpreter; without it,
@@ -37,7 +38,7 @@ struct OrtSession {
 /// PREFIX/share/sparsebit/onnxruntime, ~/.cache/sparsebit/onnxruntime, and `python3`.
 class OnnxRuntime {
  public:
-  /// Throws Unsupported, saying how to install it, when it is not there.
+  /// Throws Unsupported, saying how to install it, when it is not found.
   OnnxRuntime();
   ~OnnxRuntime();
 
@@ -45,16 +46,16 @@ class OnnxRuntime {
 
   using Tensors = std::map<std::string, at::Tensor>;  ///< by input name
 
-  /// The inputs of a session by name, given in the order of the file. Throws InvalidModel unless
-  /// there are as many.
+  /// Names inputs that are given in the order of the file. Throws InvalidModel when their number is
+  /// not that of the session's inputs.
   static Tensors by_name(const OrtSession& session, const std::vector<at::Tensor>& inputs);
 
-  /// Throws InvalidModel with ONNX Runtime's own words when it refuses the file.
+  /// Throws InvalidModel with ONNX Runtime's message when it rejects the file.
   OrtSession load(const std::filesystem::path& model, const OrtOptions& options = {});
   void unload(const OrtSession& session);
-  /// Results in the order of the file. Throws InvalidArgument when it does not take the inputs.
+  /// Outputs in the order of the file. Throws InvalidArgument when ONNX Runtime rejects the inputs.
   std::vector<at::Tensor> run(const OrtSession& session, const Tensors& inputs);
-  /// Times of each run, in `rounds` in which the sessions take turns.
+  /// Times of each run. Every round runs each session once, so that load changes affect all alike.
   std::vector<RunTimes> time(const std::vector<OrtSession>& sessions,
                              const std::vector<Tensors>& inputs, int rounds);
 

@@ -7,20 +7,20 @@
 
 namespace sparsebit::exports {
 
-/// A calibrated model as ONNX: each quantizer of its graph is a pair of QuantizeLinear and
-/// DequantizeLinear, weights are stored as integers, and what rounding cuts off anyway is left out.
-/// Bits stand in the doc
-/// strings of the nodes and in the metadata `sparsebit.bits`. The model is not changed.
+/// A calibrated model as ONNX: each quantizer of its graph becomes a
+/// QuantizeLinear/DequantizeLinear pair, weights are stored as integers, and a relu or clamp is
+/// omitted where the next QuantizeLinear clips at the same bounds. Bit widths are in the nodes' doc
+/// strings and in the metadata entry `sparsebit.bits`. The model is not changed.
 ///
-/// Throws InvalidArgument, naming the point, when one was never calibrated, and Unsupported where
-/// the opset has no form for it.
+/// Throws InvalidArgument, naming the quantizer's place, when one is not calibrated, and
+/// Unsupported when the opset cannot represent it.
 onnx::ModelProto to_onnx(const quant::QuantModel& model, OnnxExportOptions options = {});
 
-/// Throws InvalidArgument, naming the point, when one was never calibrated.
+/// Throws InvalidArgument, naming the place, when a quantizer is not calibrated.
 void check_calibrated(const quant::QuantModel& model);
 
-/// Leaves the number of samples open, unless the model's file fixes it: an example is one sample,
-/// and the file takes any number of them.
+/// Makes the batch dimension of all inputs dynamic, unless the model has a fixed batch size. The
+/// example inputs, from which sizes are recorded, are one sample each.
 void open_batches(const quant::QuantModel& model, OnnxExportOptions& options);
 
 /// to_onnx() into a file.

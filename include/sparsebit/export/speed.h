@@ -4,12 +4,11 @@
 
 namespace sparsebit::exports {
 
-/// Milliseconds of each run of one model, in the order of the runs.
+/// Wall-clock and CPU milliseconds of each run of one model, in the order of the runs.
 struct RunTimes {
   std::vector<double> wall, cpu;
 };
 
-/// The smallest value, and those below which a quarter, a half and three quarters lie.
 struct Quartiles {
   double minimum = 0, lower = 0, median = 0, upper = 0;
 };
@@ -17,26 +16,26 @@ struct Quartiles {
 /// Throws InvalidArgument when there are no values.
 Quartiles quartiles_of(std::vector<double> values);
 
-/// Times of one model in ONNX Runtime: optimized, one thread, one sample.
+/// Inference time of one model in ONNX Runtime: graph optimizations on, one thread, one sample.
 struct MeasuredTime {
   Quartiles wall, cpu;
 };
 
-/// A float model and its quantized file, measured in turns.
+/// A float model and its quantized file, run alternately.
 struct MeasuredSpeed {
   MeasuredTime original, quantized;
   int rounds = 0;
 
-  /// How many times as fast the file is: the fastest runs, which other programs disturbed least.
+  /// Speedup of the quantized file, from the fastest runs, which other processes disturbed least.
   double ratio() const { return original.wall.minimum / quantized.wall.minimum; }
-  /// Of medians of wall time, and of the least CPU time.
+  /// Speedups from median wall time and from least CPU time.
   double median_ratio() const { return original.wall.median / quantized.wall.median; }
   double cpu_ratio() const { return original.cpu.minimum / quantized.cpu.minimum; }
-  /// Whether the ratios agree; where they do not, other programs decided them.
+  /// Whether the three ratios agree within 15 %; if not, other processes disturbed the measurement.
   bool is_stable() const;
 };
 
-/// Throws InvalidArgument unless both have the same number of runs, at least one.
+/// Throws InvalidArgument when there are no runs or the models have different numbers of them.
 MeasuredSpeed measured_speed(const RunTimes& original, const RunTimes& quantized);
 
 }  // namespace sparsebit::exports

@@ -14,61 +14,62 @@ namespace sparsebit::passes {
 
 struct Rule;
 
-/// What a pass did in one place.
+/// One change made by a pass.
 struct Change {
   std::string pass;
-  std::vector<std::string> before = {};  ///< names of the nodes that were there
-  std::vector<std::string> after = {};   ///< names of the nodes, or texts of the values, there now
+  std::vector<std::string> before = {};  ///< names of the replaced nodes
+  std::vector<std::string> after = {};   ///< names of the new nodes, or texts of the new values
 };
 
-/// Which value takes the place of which node. None: the graph stays as it is.
+/// Nodes and the values that replace them. Empty: the graph stays unchanged.
 using Replacements = std::vector<std::pair<fx::Node*, fx::Value>>;
 
-/// The graph of a model while passes work on it, one sweep after the other: what rules and passes
-/// see. Nodes are not erased before the end of a sweep, so pointers to them stay valid until then.
-/// No gradients are recorded meanwhile.
+/// The interface of rules and passes to the graph of a model. Passes work in sweeps: nodes are not
+/// erased before the end of a sweep, so pointers to them stay valid until then. No gradients are
+/// recorded while passes run.
 ///
-/// Nodes that write in place are part of no match, and a value that is written in place is not
-/// replaced by one that shares memory with others: `out_of_place` runs first and leaves few.
+/// Nodes that write in place take part in no match, and a value that is written in place is not
+/// replaced by one that shares memory with others. The pass `out_of_place` runs first and removes
+/// most in-place operators.
 class Rewriter {
  public:
   fx::GraphModule& module() { return module_; }
   const fx::GraphModule& module() const { return module_; }
   fx::Graph& graph() { return module_.graph(); }
-  /// The graph as it was when the present sweep began.
+  /// The graph at the beginning of the current sweep.
   const GraphIndex& index() const { return *index_; }
   const fx::MemoryGroups& memory() const { return *memory_; }
-  /// Whether it was replaced in this sweep.
+  /// Whether the node was replaced in this sweep.
   bool is_replaced(const fx::Node& node) const { return replaced_.contains(&node); }
 
-  /// From now on users of each node read its value instead. New nodes that the values are made of
-  /// go on reading what they read, and get the module path and shape of the node replaced.
-  /// False, and nothing changes, when somebody writes in place to what would be shared then.
-  /// @param because_of  the nodes that the change is about, if they are more than those replaced.
+  /// Redirects the users of each node to its replacement value. New nodes among the values keep
+  /// their inputs, and get the module path and shape of the replaced node. Returns false, without
+  /// any change, when a node writes in place to memory that would become shared.
+  /// @param because_of  the nodes that the change is about, if more than the replaced ones.
   bool replace(const Replacements& replacements, std::vector<fx::Node*> because_of = {});
-  /// Whether replace() would do it. For rules that change more than the graph.
+  /// Whether replace() would succeed. For rules that change more than the graph.
   bool may_replace(const fx::Node& node, const fx::Value& value) const;
-  /// Tells that a node's own arguments or module changed, as part of the next replacement.
+  /// Records that a node's own arguments or module changed, as part of the next replacement.
   void touch(fx::Node& node);
-  /// Tells of such a change that is all there is.
+  /// Records such a change without a replacement.
   void note_changed(fx::Node& node);
 
-  /// A path for a new module or tensor: `wish`, or with a number behind it where that is taken.
+  /// A path for a new module or tensor: `wish`, or `wish` with a number if it is taken.
   std::string free_path(const std::string& wish) const;
 
  private:
   friend class Runner;
   using NodeSet = std::unordered_set<const fx::Node*>;
 
-  /// Removes nodes that nobody needs.
+  /// Removes unused nodes.
   explicit Rewriter(fx::GraphModule& module);
-  /// What is noted from now on is this pass's.
+  /// Attributes the changes that follow to this pass.
   void begin_pass(std::string name) { pass_ = std::move(name); }
   void begin_sweep();
   /// Replaces all occurrences of a pattern that do not overlap, in order.
   void apply(const Rule& rule);
-  /// Sorts, prunes and checks the graph, if it changed; drops modules and tensors that it does not
-  /// refer to any more.
+  /// Sorts, prunes and checks the graph, if it changed; removes modules and tensors without
+  /// references.
   void end_sweep();
 
   std::vector<Match> matches_around(const Rule& rule, const std::vector<fx::Node*>& nodes);
@@ -85,14 +86,14 @@ class Rewriter {
   std::string pass_;
   std::optional<GraphIndex> index_;
   std::optional<fx::MemoryGroups> memory_;
-  // Nodes that took the place of others in this sweep, and are written where those were.
+  // Replacements of this sweep: a new node counts as written where the nodes it replaced were.
   std::unordered_map<const fx::Node*, std::vector<const fx::Node*>> stands_for_;
-  mutable std::unordered_map<std::string, size_t> last_number_;  // of paths, by what was wished
-  NodeSet known_;     // nodes that are part of the graph, not of a change that is being made
+  mutable std::unordered_map<std::string, size_t> last_number_;  // of paths, by requested path
+  NodeSet known_;     // nodes of the graph, without those of a change in progress
   NodeSet replaced_;  // in this sweep
-  std::unordered_map<const fx::Node*, size_t> dead_users_;  // how many of a node's users are dead
-  NodeSet touched_;                      // whose arguments or module changed in this sweep
-  std::vector<fx::Node*> part_of_next_;  // touched for a replacement that is to come
+  std::unordered_map<const fx::Node*, size_t> dead_users_;  // number of dead users of a node
+  NodeSet touched_;                      // nodes whose arguments or module changed in this sweep
+  std::vector<fx::Node*> part_of_next_;  // touched as part of the next replacement
   std::vector<Change> changes_;
   size_t changes_before_sweep_ = 0;
 };

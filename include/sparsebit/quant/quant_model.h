@@ -26,15 +26,14 @@ class Calibration;
 ///     model.set_quant({.weights = true, .features = true});
 ///     const at::Tensor simulated = model.forward({x}).tensor();
 ///
-/// While quantization is off it computes what the network does. Calibration looks at samples one by
-/// one, so that batches of any size and order, and any number of threads, give the same scales to
-/// the last bit.
+/// With quantization off, it computes the same as the network. Calibration processes samples one by
+/// one: batches of any size and order, and any number of threads, give bit-identical scales.
 class QuantModel {
  public:
-  /// Traces the model, copies it, simplifies, and puts quantizers where the config's backend wants
-  /// them. The model given stays as it is.
-  /// @param example  inputs from which shapes and types are recorded; without them, what may be
-  ///                 integers is taken for features, and some simplifications do not happen.
+  /// Traces, copies and simplifies the model, and inserts quantizers where the config's backend
+  /// needs them. The given model is not changed.
+  /// @param example  inputs with which shapes and types are recorded; without them, integer tensors
+  ///                 cannot be told from activations, and some simplifications are skipped.
   QuantModel(fx::Module& model, const QConfig& config, const std::vector<fx::Value>& example = {});
   QuantModel(QuantModel&&) noexcept;
   QuantModel& operator=(QuantModel&&) noexcept;
@@ -45,58 +44,57 @@ class QuantModel {
   const QConfig& config() const { return config_; }
   const platforms::Platform& platform() const { return *config_.platform; }
 
-  /// What runs the graph from now on, for calibration, profiling and evaluation: the Interpreter
-  /// unless another engine is given.
+  /// Sets the engine for calibration, profiling and evaluation. Default: the Interpreter.
   void set_executor(fx::ExecutorFactory factory) { executors_ = std::move(factory); }
-  /// A run of the graph as it is now. With quantized activations it computes with the platform's
-  /// float kernels.
+  /// An executor of the graph in its current state. If activations are quantized, it uses the
+  /// platform's float kernels.
   std::unique_ptr<fx::Executor> make_executor(fx::RunMode mode) const;
 
-  /// How many samples the graph takes at once; 0 when any number will do.
+  /// The batch size that the graph requires; 0 if it takes any.
   int64_t fixed_batch() const { return fixed_batch_; }
 
-  /// Runs the model. After prepare_calibration() the quantizers look on.
+  /// Runs the model. After prepare_calibration(), the quantizers observe their inputs.
   fx::Value forward(const std::vector<fx::Value>& inputs);
 
-  /// From now on forward() is calibration.
+  /// Starts calibration: forward() feeds the observers.
   void prepare_calibration(const PrepareOptions& options = {});
   bool is_calibrating() const { return calibration_ != nullptr; }
-  /// Forgets what calibration saw, if there is one.
+  /// Ends calibration and discards its statistics.
   void stop_calibration();
-  /// Scales from what was seen, which is forgotten. Throws InvalidArgument, naming the point,
-  /// unless calibration was prepared and data was seen.
+  /// Ends calibration and computes scales from its statistics. Throws InvalidArgument, naming the
+  /// quantizer, if calibration was not prepared or no data was seen.
   void calc_qparams(const CalcOptions& options = {});
 
   struct Enabled {
     bool weights = false;
     bool features = false;
   };
-  /// Throws InvalidArgument, naming the point, when one that is switched on was never calibrated.
+  /// Throws InvalidArgument, naming the quantizer, if one that is to be enabled is not calibrated.
   void set_quant(const Enabled& enabled);
-  /// calc_qparams(), then everything on, in training mode: the start of training.
+  /// Starts quantization-aware training: calc_qparams(), all quantizers on, training mode.
   void init_qat();
 
-  /// Fits batch norms to quantized layers (SCHEDULE.BN_TUNING kept them): while `feed` calls
-  /// forward() with batches, everything is quantized and the norms gather their statistics anew,
-  /// each batch counting the same. Then they are folded into the layers before them, whose weights
-  /// keep their integers, and quantization is off. When `feed` throws, the model is as before.
-  /// Returns the norms that were not folded, and why.
+  /// Re-estimates the statistics of batch norms, which SCHEDULE.BN_TUNING kept, on the quantized
+  /// model: while `feed` calls forward() with batches, everything is quantized and the norms
+  /// average their statistics over the batches. Then they are folded into the layers before them,
+  /// whose weights keep their integers, and quantization is switched off. If `feed` throws, the
+  /// model is restored. Returns the norms that were not folded, and why.
   std::vector<Decision> batchnorm_tuning(const std::function<void()>& feed);
 
-  /// Features in graph order, then weights.
+  /// Quantizers of activations in graph order, then those of weights and biases.
   const std::vector<QuantPoint>& points() const { return points_; }
-  /// Whether nothing is quantized, so that it stays a float model; floats() has the reasons.
+  /// Whether no tensor is quantized; floats() has the reasons.
   bool is_float() const;
-  /// The quantizer of this node name. Throws InvalidArgument with near names.
+  /// The quantizer with this node name. Throws InvalidArgument, suggesting similar names.
   Quantizer& quantizer(const std::string& point) const;
-  /// The operator at this node name or dotted path. Throws InvalidArgument with near names when it
-  /// has no quantizers.
+  /// The operator with this node name or dotted path. Throws InvalidArgument, suggesting similar
+  /// names, if it has no quantizers.
   QuantOpr layer(const std::string& name) const;
   /// The graph with its quantizers as a flow chart, see fx::to_mermaid().
   std::string to_mermaid() const;
   /// Nodes that stay float, and why.
   const std::vector<Decision>& floats() const { return floats_; }
-  /// Patterns of the config that match no layer or module.
+  /// Messages about patterns of the config that match no layer or module.
   const std::vector<std::string>& unused_patterns() const { return unused_patterns_; }
 
  private:
@@ -119,7 +117,7 @@ class QuantModel {
   std::vector<Decision> floats_;
   std::vector<std::string> unused_patterns_;
   fx::ExecutorFactory executors_ = fx::make_interpreter;
-  std::unique_ptr<Calibration> calibration_;  // while there is one
+  std::unique_ptr<Calibration> calibration_;  // null unless calibrating
 };
 
 }  // namespace sparsebit::quant

@@ -7,26 +7,26 @@
 
 namespace sparsebit::quant {
 
-/// One operator of a quantized model with the quantizers of what it reads. They belong to values,
-/// so that one of its inputs may be that of other operators as well.
+/// One operator of a quantized model with the quantizers of its inputs and weight. An input
+/// quantizer may be shared with other consumers of the same value.
 ///
 ///     model.layer("fc").weight_quantizer().set_bits(4);
 class QuantOpr {
  public:
-  /// @param points  all of the model's.
+  /// @param points  all quantizers of the model.
   QuantOpr(std::string name, const std::vector<QuantPoint>& points);
 
-  /// Of its node.
+  /// The node name.
   const std::string& name() const { return name_; }
 
-  /// Of its features, in the order of the graph; those of an operator with several inputs (add,
-  /// matmul) are as many.
+  /// The quantizers of its activations, in graph order. Operators such as add and matmul have
+  /// several.
   const std::vector<Quantizer*>& input_quantizers() const { return inputs_; }
   bool has_weight_quantizer() const { return weight_ != nullptr; }
 
-  /// Throws InvalidArgument unless there is exactly one.
+  /// Throws InvalidArgument unless it has exactly one.
   Quantizer& input_quantizer() const;
-  /// Throws InvalidArgument when there is none.
+  /// Throws InvalidArgument if it has none.
   Quantizer& weight_quantizer() const;
 
  private:

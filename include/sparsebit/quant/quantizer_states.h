@@ -2,18 +2,18 @@
 
 #include "sparsebit/quant/quant_model.h"
 
-// Switches over all quantizers of a model, in the words of MQBench's state helpers.
+// Enable and disable all quantizers of a model, with the names of MQBench's state functions.
 
 namespace sparsebit::quant {
 
-/// Which quantizers a helper is about.
+/// The quantizers that a function applies to.
 enum class QuantizerKind { All, Weights, Activations };
 
-/// Observers of this kind look at what forward() is given from now on; nothing is quantized.
+/// Starts calibration of these quantizers: forward() feeds their observers. Nothing is quantized.
 void enable_calibration(QuantModel& model, QuantizerKind kind = QuantizerKind::All);
-/// Ends calibration if there is one, and quantizes with this kind; the others are off.
+/// Ends calibration, if it is running, and enables these quantizers; all others are off.
 void enable_quantization(QuantModel& model, QuantizerKind kind = QuantizerKind::All);
-/// Ends calibration without looking at what it saw, and quantizes nothing.
+/// Ends calibration, discards its statistics, and disables all quantizers.
 void disable_all(QuantModel& model);
 
 }  // namespace sparsebit::quant

@@ -8,19 +8,18 @@
 
 namespace sparsebit::quant {
 
-/// A quantized model as what a file holds: tensors, and a text that says how they belong together
-/// (JSON: graph, modules, quantizers with schemes, bits and states). It needs neither the model nor
-/// the config nor data to be read again.
+/// The contents of the file of a quantized model: tensors, and a JSON description (graph, modules,
+/// quantizers with schemes, bits and states). Loading it needs no model, config or data.
 struct SavedModel {
   NamedTensors tensors;
   std::string description;
 };
 
-/// The same model gives the same bytes. Throws Unsupported, naming it, for a module that is C++
-/// code: a file cannot hold it.
+/// Deterministic: the same model gives the same bytes. Throws Unsupported, naming the module, for
+/// modules that are C++ code, which cannot be saved.
 SavedModel save_model(const QuantModel& model);
 
-/// Throws InvalidModel, saying what, for anything that save_model() does not write.
+/// Throws InvalidModel, with the reason, for contents that save_model() does not write.
 std::unique_ptr<QuantModel> restore_model(const SavedModel& saved);
 
 }  // namespace sparsebit::quant

@@ -4,17 +4,17 @@
 
 namespace sparsebit::quant {
 
-/// Types of the inputs and outputs of a model that is widened.
+/// The types of the inputs and outputs of a widened model.
 enum class Interface {
-  Kept,     ///< cast from and to what they were; needs recorded shapes
-  Float32,  ///< float32, too
+  Kept,     ///< unchanged, with casts to and from float32; needs recorded shapes
+  Float32,  ///< float32
 };
 
-/// Makes a float16 or bfloat16 model compute with float32:
+/// Converts a float16 or bfloat16 model to float32:
 ///
 ///     half(x) -> conv -> half   =>   x.to(float32) -> conv -> .to(float16)
 ///
-/// @returns whether there was anything to widen.
+/// @returns whether the model had float16 or bfloat16 tensors.
 bool widen_floats(fx::GraphModule& module, Interface interface = Interface::Kept);
 
 }  // namespace sparsebit::quant

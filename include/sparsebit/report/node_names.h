@@ -8,19 +8,19 @@
 
 namespace sparsebit::report {
 
-/// Names that reports show instead of those of the graph: the nodes' names in the model's file,
-/// which is what Netron and other viewers show.
+/// Maps node names of the graph to the names that reports show: those in the model file, as Netron
+/// and other viewers show them.
 class NodeNames {
  public:
   explicit NodeNames(const fx::Graph& graph);
 
-  /// The name of a node as it is shown; what names no node stays as it is.
+  /// The shown name of a node; a string that is no node name is returned unchanged.
   const std::string& shown(const std::string& node) const;
-  /// The decision with the nodes it names as they are shown.
+  /// The decision with all node names replaced by shown names.
   quant::Decision shown(quant::Decision decision) const;
 
  private:
-  std::unordered_map<std::string, std::string> shown_;  // only those that differ
+  std::unordered_map<std::string, std::string> shown_;  // only names that differ
 };
 
 }  // namespace sparsebit::report

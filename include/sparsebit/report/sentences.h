@@ -7,10 +7,10 @@
 
 namespace sparsebit::report {
 
-/// A decision for people: "its input 'conv1' is float".
+/// A decision as text: "its input 'conv1' is float".
 std::string sentence(const quant::Decision& decision, const platforms::Platform& platform);
 
-/// The same without names, so that equal reasons can be counted: "its input is float".
+/// The same without names, to count equal reasons: "its input is float".
 std::string summary_of(const quant::Decision& decision, const platforms::Platform& platform);
 
 }  // namespace sparsebit::report

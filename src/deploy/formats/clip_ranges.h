@@ -8,7 +8,7 @@
 namespace sparsebit::deploy {
 
 /// Dynamic ranges for TensorRT: `{"tensorrt": {"blob_range": {tensor: v}}}` means -v to v.
-/// TensorRT divides v by 127, so v is 127 scales whatever the lowest integer is.
+/// TensorRT divides v by 127, so v is 127 scales, even if the lowest integer is -128.
 std::vector<DeployFile> write_clip_ranges(const DeployModel& model);
 
 using ClipRanges = std::map<std::string, double>;  ///< by tensor

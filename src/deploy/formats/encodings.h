@@ -14,9 +14,9 @@ namespace sparsebit::deploy {
 struct Encoding {
   int bits = 0;
   double min = 0, max = 0;
-  // QNN's:
+  // Only in QNN's files:
   double scale = 0;
-  int64_t offset = 0;  ///< the integer of min, counted from zero
+  int64_t offset = 0;  ///< qmin minus the zero point: min is offset * scale
   bool is_symmetric = false;
 
   bool operator==(const Encoding&) const = default;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kWeights = "_param_0";
 
-/// How many scales ncnn wants for a layer's weight; 0 when it has no int8 form of the layer.
+/// The number of scales that ncnn expects for a layer's weight; 0 if ncnn has no int8 form of it.
 int64_t scales_of_layer(const onnx::NodeProto& node, const onnx::TensorProto& weight) {
   const int64_t groups = int_attribute(node, "group", 1);
   if (node.op_type() == "Conv") return groups > 1 ? groups : weight.dims(0);
@@ -26,8 +26,8 @@ int64_t scales_of_layer(const onnx::NodeProto& node, const onnx::TensorProto& we
 at::Tensor scales_of(const TensorRange& weight, int64_t count) {
   if (!weight.is_per_channel()) return weight.scale.expand({count});
   SPARSEBIT_CHECK(weight.scale.size(0) == count, Unsupported, "format 'ncnn_table': weight '",
-                  weight.tensor, "': ncnn has one scale for each of the ", count,
-                  " groups, not for each of ", weight.scale.size(0), " channels");
+                  weight.tensor, "': expected one scale for each of the ", count,
+                  " groups, found one for each of ", weight.scale.size(0), " channels");
   return weight.scale;
 }
 

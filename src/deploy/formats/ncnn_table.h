@@ -8,9 +8,9 @@
 
 namespace sparsebit::deploy {
 
-/// ncnn's int8 calibration table, as its ncnn2table writes it: `<layer>_param_0 s s ...` with the
-/// integers per unit of each output channel (of each group where there are several), and
-/// `<layer> s` with those of the layer's input. ncnn's integers are -127 to 127.
+/// ncnn's int8 calibration table, as its ncnn2table writes it: `<layer>_param_0 s s ...` with
+/// 1 / scale of each output channel of the weight (of each group for grouped convolutions), and
+/// `<layer> s` with 1 / scale of the layer's input. ncnn's integers are -127 to 127.
 std::vector<DeployFile> write_ncnn_table(const DeployModel& model);
 
 struct NcnnTable {

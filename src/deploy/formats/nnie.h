@@ -9,8 +9,8 @@
 namespace sparsebit::deploy {
 
 /// HiSilicon's NNIE: `{"nnie": {"gfpq_param_dict": {node: [largest of each quantized input]}}}`.
-/// Operators that NNIE computes without a range of their own, and grouped convolutions, are left
-/// out; what resizes has a second entry `<node>_permute_<k>`.
+/// Operators for which NNIE needs no range, and grouped convolutions, are omitted; Resize and
+/// Upsample have a second entry `<node>_permute_<k>`.
 std::vector<DeployFile> write_nnie(const DeployModel& model);
 
 std::map<std::string, std::vector<double>> read_nnie(const std::string& content);

@@ -18,7 +18,7 @@ std::string onnx_bytes(const onnx::ModelProto& model) {
     google::protobuf::io::CodedOutputStream coded(&out);
     coded.SetSerializationDeterministic(true);
     SPARSEBIT_CHECK(model.SerializeToCodedStream(&coded), Internal,
-                    "the ONNX file is not complete");
+                    "the ONNX model cannot be serialized: a required field is missing");
   }
   return bytes;
 }

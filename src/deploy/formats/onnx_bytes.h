@@ -6,7 +6,7 @@
 
 namespace sparsebit::deploy {
 
-/// The bytes of an ONNX file. Throws Unsupported above 2 GB, which vendors' tools do not take.
+/// The bytes of an ONNX file. Throws Unsupported above 2 GB, protobuf's limit.
 std::string onnx_bytes(const onnx::ModelProto& model);
 
 }  // namespace sparsebit::deploy

@@ -12,7 +12,7 @@
 namespace sparsebit::deploy {
 namespace {
 
-/// The oldest opset that has the integers: those of more than 8 bits came late.
+/// The oldest opset with the integer types: 21 for more than 8 bits.
 int64_t opset_of(const quant::QuantModel& model) {
   const auto& points = model.points();
   const bool wide = std::any_of(points.begin(), points.end(), [](const quant::QuantPoint& point) {
@@ -44,7 +44,7 @@ std::vector<DeployFile> write_onnx_qoperator(const DeployModel& model) {
   const platforms::Platform& platform = model.quantized().platform();
   SPARSEBIT_CHECK(platform.integer_operators, Unsupported,
                   "format 'onnx_qoperator': ", platform.name,
-                  " has no integer operators; onnxruntime does");
+                  " has no integer operators; use onnx_qdq or the platform onnxruntime");
   return {{model.name() + "_qoperator.onnx",
            quantized_onnx(model, exports::QuantizedOnnxOptions::Form::Operators)}};
 }

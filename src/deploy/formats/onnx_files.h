@@ -16,12 +16,12 @@ std::vector<DeployFile> write_onnx_qdq(const DeployModel& model);
 /// Integer operators: QLinearConv and the like.
 std::vector<DeployFile> write_onnx_qoperator(const DeployModel& model);
 
-/// What an ONNX file says about numbers, for tests.
+/// Constants and quantization of an ONNX file, for tests.
 struct OnnxNumbers {
   struct Quantization {
     at::Tensor scale, zero_point;
   };
-  std::map<std::string, at::Tensor> constants;    ///< by name; without 4-bit ones
+  std::map<std::string, at::Tensor> constants;    ///< by name; not for 4-bit types
   std::map<std::string, Quantization> quantized;  ///< inputs of QuantizeLinear
   std::map<std::string, int> operators;           ///< how many of each type
 };

@@ -32,7 +32,7 @@ std::map<std::string, OpenVinoRange> read_openvino_fq(const std::string& content
                           node.input(2) == node.input(4) && constants.contains(node.input(1)) &&
                           constants.contains(node.input(2));
     SPARSEBIT_CHECK(is_plain, InvalidModel, "openvino_fq: '", node.name(),
-                    "' does not give what it takes");
+                    "': expected constant ranges, the same for input and output");
     found[node.output(0)] = {constants[node.input(1)], constants[node.input(2)],
                              int_attribute(node, "levels", 0)};
   }

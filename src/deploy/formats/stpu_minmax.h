@@ -8,8 +8,8 @@
 namespace sparsebit::deploy {
 
 /// STPU: `{min, max}` of each activation, `<node>_weights` `{min, max}` and `<node>_bias`
-/// `{alpha, zero_point}` of each layer. A convolution has the range of the relu behind it, inputs
-/// of a Concat have that of its result, and a Sigmoid gives -1 to 1.
+/// `{alpha, zero_point}` of each layer. A convolution has the range of the relu it is fused with,
+/// inputs of a Concat have that of its output, and the output of a Sigmoid has -1 to 1.
 std::vector<DeployFile> write_stpu_minmax(const DeployModel& model);
 
 struct StpuRanges {

@@ -17,12 +17,12 @@ std::vector<DeployFile> write_tengine_scale(const DeployModel& model) {
   for (const TensorRange& range :
        ranges_within(model, {.format = "tengine_scale", .weights = false, .zero_points = true})) {
     SPARSEBIT_CHECK(range.qmin == 0, Unsupported, "format 'tengine_scale': activation '",
-                    range.tensor, "': it has unsigned integers, not ", range.qmin, " to ",
+                    range.tensor, "': expected unsigned integers, found ", range.qmin, " to ",
                     range.qmax);
     const std::string numbers = " " + number_text(range.scale.item<float>()) + " " +
                                 number_text(range.zero_point.to(at::kInt).item<int>()) + "\n";
     lines.try_emplace(range.tensor, numbers);
-    // The convolution in front of a relu has the relu's parameters, whatever its own were.
+    // A convolution that is fused with a relu gets the relu's scale and zero point.
     if (const auto it = fused.find(range.tensor); it != fused.end()) lines[it->second] = numbers;
   }
   std::string text;
@@ -39,7 +39,7 @@ std::map<std::string, TengineRange> read_tengine_scale(const std::string& conten
     const TengineRange range = {float_of(words[1], "tengine_scale"),
                                 static_cast<int>(number_of(words[2], "tengine_scale"))};
     SPARSEBIT_CHECK(found.emplace(words[0], range).second, InvalidModel, "tengine_scale: '",
-                    words[0], "' has two lines");
+                    words[0], "' occurs twice");
   }
   return found;
 }

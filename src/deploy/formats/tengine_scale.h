@@ -7,8 +7,8 @@
 
 namespace sparsebit::deploy {
 
-/// Tengine (uint8): lines `tensor scale zero_point` of activations. A convolution that a relu
-/// follows has the relu's, since Tengine computes both as one step.
+/// Tengine (uint8): lines `tensor scale zero_point` of activations. A convolution followed
+/// by a relu has the relu's numbers, since Tengine fuses them.
 std::vector<DeployFile> write_tengine_scale(const DeployModel& model);
 
 struct TengineRange {

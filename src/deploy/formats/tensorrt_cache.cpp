@@ -33,7 +33,7 @@ std::vector<DeployFile> write_tensorrt_cache(const DeployModel& model) {
 TensorRtCache read_tensorrt_cache(const std::string& content) {
   std::vector<Words> lines = words_of_lines(content);
   SPARSEBIT_CHECK(!lines.empty() && lines.front().front().starts_with("TRT-"), InvalidModel,
-                  "tensorrt_cache: the first line does not name TensorRT");
+                  "tensorrt_cache: expected a first line that starts with 'TRT-'");
   TensorRtCache cache{lines.front().front(), {}};
   lines.erase(lines.begin());
   for (const Words& words : lines) {
@@ -43,7 +43,7 @@ TensorRtCache read_tensorrt_cache(const std::string& content) {
     const std::string& text = words[1];
     const auto end = std::from_chars(text.data(), text.data() + text.size(), bits, 16);
     SPARSEBIT_CHECK(end.ptr == text.data() + text.size(), InvalidModel, "tensorrt_cache: '", text,
-                    "' is no hexadecimal number");
+                    "' is not a hexadecimal number");
     cache.scales[words[0].substr(0, words[0].size() - 1)] = std::bit_cast<float>(bits);
   }
   return cache;

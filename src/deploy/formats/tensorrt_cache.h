@@ -7,8 +7,8 @@
 
 namespace sparsebit::deploy {
 
-/// TensorRT's calibration cache: a line for its version and calibrator, then `tensor: 3c010a14` for
-/// each activation, the bits of a float32, which is the scale.
+/// TensorRT's calibration cache: a line with version and calibrator, then `tensor: 3c010a14` for
+/// each activation, the scale as the hexadecimal bits of a float32.
 std::vector<DeployFile> write_tensorrt_cache(const DeployModel& model);
 
 struct TensorRtCache {

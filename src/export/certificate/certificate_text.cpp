@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Of the worst of its outputs.
+/// One line per comparison, with the largest difference of its outputs.
 std::string line_of(const Comparison& comparison, size_t width) {
   if (!comparison.missing.empty())
     return fmt::format("  {:<{}}  not compared: {}\n", to_string(comparison.runner), width,
@@ -26,7 +26,7 @@ std::string line_of(const Comparison& comparison, size_t width) {
   }
   return fmt::format("  {:<{}}  {:>9.3g}  {:>9.3g}  {:>9.2g}  {:>11}{}\n",
                      to_string(comparison.runner), width, most, largest, relative,
-                     answers.empty() ? "-" : answers, comparison.passed ? "" : "  too far");
+                     answers.empty() ? "-" : answers, comparison.passed ? "" : "  above the limit");
 }
 
 ordered_json number_or_null(double number) {
@@ -79,25 +79,25 @@ ordered_json described(const MeasuredSpeed& speed, const std::string& processor)
           {"processor", processor}};
 }
 
-/// "27.3 dB to the float model, 93.8 % the same answers"
+/// "27.3 dB SNR against the float model, same top-1 for 93.8 %"
 std::string numbers_of(const Quality& quality) {
-  std::string text = fmt::format("{:.1f} dB to the float model", quality.snr);  // or inf
+  std::string text = fmt::format("{:.1f} dB SNR against the float model", quality.snr);  // or inf
   if (!quality.same_top1) return text;
-  text += fmt::format(", the same answer for {:.1f} %", 100 * *quality.same_top1);
-  return text + (quality.top1_is_judged ? "" : ", of too few samples to judge");
+  text += fmt::format(", same top-1 for {:.1f} %", 100 * *quality.same_top1);
+  return text + (quality.top1_is_judged ? "" : ", too few samples to judge top-1");
 }
 
 std::string quality_line(const Certificate& certificate) {
   if (!certificate.quality)
-    return certificate.selects_boxes
-               ? "  quality: not judged: NMS selects boxes; `sparsebit eval` measures the mAP\n"
-               : "";
+    return certificate.selects_boxes ? "  quality: not judged: outputs are boxes selected by NMS; "
+                                       "`sparsebit eval` measures mAP\n"
+                                     : "";
   const Quality& quality = *certificate.quality;
-  std::string text = fmt::format("  quality as it will run: {} ({})\n", to_string(quality.level),
-                                 numbers_of(quality));
+  std::string text =
+      fmt::format("  quality: {} ({})\n", to_string(quality.level), numbers_of(quality));
   if (quality.level != QualityLevel::Good)
     text +=
-        "  note: there are too few bits somewhere, or the samples are not what the model is for; "
+        "  note: some layers have too few bits, or the samples are unlike the model's real inputs; "
         "`sparsebit analyze` shows the layers\n";
   return text;
 }
@@ -116,16 +116,15 @@ std::string speed_lines(const Certificate& certificate) {
                       "measure again when it is idle\n",
                       speed.median_ratio(), speed.cpu_ratio());
   constexpr double kNoise = 0.97;  // two measurements of one file differ by as much
-  if (speed.ratio() < kNoise)
-    text += "  note: it is slower than the float model on this processor\n";
+  if (speed.ratio() < kNoise) text += "  note: slower than the float model on this processor\n";
   return text;
 }
 
 std::string rounding_line(const Certificate& certificate) {
   if (!certificate.rounding) return "";
   return fmt::format(
-      "  rounding alone moves results by {:.3g} steps (floats changed in their last bit, measured "
-      "here)\n",
+      "  float rounding alone moves the outputs by {:.3g} steps (measured by changing the last bit "
+      "of floats)\n",
       *certificate.rounding);
 }
 
@@ -174,13 +173,14 @@ std::string to_text(const Certificate& certificate) {
   for (const Comparison& comparison : certificate.comparisons)
     width = std::max(width, to_string(comparison.runner).size());
   std::string text =
-      fmt::format("certificate: {} ({} samples; differences from the {}, in steps of the output)\n",
-                  headline(certificate), certificate.samples, certificate.expected);
-  text += fmt::format("  {:<{}}  {:>9}  {:>9}  {:>9}  {:>11}\n", "", width, "of 99.9 %", "largest",
-                      "relative", "same answer");
+      fmt::format("certificate: {} ({} {}; differences from the {}, in quantization steps)\n",
+                  headline(certificate), certificate.samples,
+                  certificate.samples == 1 ? "sample" : "samples", certificate.expected);
+  text += fmt::format("  {:<{}}  {:>9}  {:>9}  {:>9}  {:>11}\n", "", width, "99.9 %", "largest",
+                      "relative", "same top-1");
   for (const Comparison& comparison : certificate.comparisons) text += line_of(comparison, width);
   if (!certificate.is_quantized)
-    text += "  note: nothing in it is quantized: it computes with floats, as the model does\n";
+    text += "  note: the file has no quantized nodes: it is a float model\n";
   return text + rounding_line(certificate) + quality_line(certificate) + speed_lines(certificate);
 }
 

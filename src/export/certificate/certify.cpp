@@ -39,14 +39,14 @@ Tensors run_simulation(quant::QuantModel& model, const Tensors& inputs) {
   return results;
 }
 
-/// With the float arithmetic of the simulation, so that the two can be compared to the bit.
+/// Uses the same float kernels as the simulation, so that results can be compared bit for bit.
 Tensors run_here(fx::Executor& executor, const Tensors& inputs) {
   Tensors results;
   collect(executor.run({inputs.begin(), inputs.end()}), results);
   return results;
 }
 
-/// What a user wants to know of the processor that measured.
+/// CPU model and the instruction sets that decide the speed of int8 kernels.
 std::string processor() {
   std::ifstream info("/proc/cpuinfo");
   std::string model = "unknown", line;
@@ -66,17 +66,17 @@ std::filesystem::path folder_of(const std::filesystem::path& file) {
   return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
 }
 
-/// A way to compute the file, and what was found so far.
+/// One runner and the differences measured so far.
 struct Trial {
   Runner runner;
   Run run;
-  std::optional<double> limit = {};  // nothing: not judged, or by the float model
+  std::optional<double> limit = {};  // unset: not judged, or set by set_limits()
   std::vector<DifferenceMeter> meters = {};
-  std::string missing = {};  // why it cannot be computed
-  bool refused = false;      // by ONNX Runtime
+  std::string missing = {};  // why it is not compared
+  bool refused = false;      // ONNX Runtime rejected the file, or gives other sizes
   bool judged = true;
 
-  /// Whether it has to compute the same as the simulation but for rounding.
+  /// Whether it computes the same operations as the simulation, so that only rounding differs.
   bool is_of_same_arithmetic() const {
     return runner == Runner::ReadAgain || runner == Runner::NotOptimized;
   }
@@ -125,7 +125,8 @@ class Certifier {
       result_.samples += count;
       if (options_.on_samples) options_.on_samples(count);
     }
-    SPARSEBIT_CHECK(result_.samples > 0, InvalidArgument, "there are no samples to certify with");
+    SPARSEBIT_CHECK(result_.samples > 0, InvalidArgument,
+                    "certify(): no samples; expected at least one");
     finish();
     return std::move(result_);
   }
@@ -134,13 +135,15 @@ class Certifier {
   void check() const {
     const std::string name = options_.file.string();
     const quant::QuantModel* simulation = options_.simulation;
-    SPARSEBIT_CHECK(facts_.is_quantized() || (simulation && simulation->is_float()), InvalidModel,
-                    name, ": nothing in it is quantized");
+    SPARSEBIT_CHECK(
+        facts_.is_quantized() || (simulation && simulation->is_float()), InvalidModel, name,
+        ": no quantized nodes; expected QuantizeLinear/DequantizeLinear pairs or integer "
+        "operators");
     SPARSEBIT_CHECK(simulation || !facts_.has_integer_operators, InvalidArgument, name,
-                    ": it has integer operators, which only ONNX Runtime computes, so the "
-                    "simulation is needed to compare with");
+                    ": the file has integer operators, which only ONNX Runtime can run; give the "
+                    "simulation to compare with (--simulation)");
     SPARSEBIT_CHECK(simulation || !options_.without_runtime, InvalidArgument, name,
-                    ": without ONNX Runtime, the simulation is needed to compare with");
+                    ": without ONNX Runtime, give the simulation to compare with (--simulation)");
     if (!simulation || simulation->is_float()) return;
     const auto& points = simulation->points();
     const bool is_on = std::any_of(points.begin(), points.end(),
@@ -150,7 +153,7 @@ class Certifier {
                     "model; call set_quant({.weights = true, .features = true}) first");
   }
 
-  /// What the file was made for, as far as is known.
+  /// The platform that the file was exported for; null if unknown.
   const platforms::Platform* platform() const {
     return options_.simulation ? &options_.simulation->platform() : facts_.platform();
   }
@@ -166,7 +169,7 @@ class Certifier {
     trials_.push_back({.runner = Runner::ReadAgain, .run = again, .limit = options_.most_steps});
   }
 
-  /// Without it the rest is certified all the same.
+  /// If ONNX Runtime is not found, the other comparisons still run.
   void start_onnxruntime() {
     try {
       runtime_ = std::make_unique<OnnxRuntime>();
@@ -183,7 +186,8 @@ class Certifier {
       original_ = add_session(Runner::FloatModel, options_.original, {}, std::nullopt);
   }
 
-  /// A quantized file that ONNX Runtime refuses has failed; the rest is compared all the same.
+  /// A quantized file that ONNX Runtime rejects fails the certificate; the other comparisons still
+  /// run.
   std::optional<OrtSession> add_session(Runner runner, const std::filesystem::path& file,
                                         const OrtOptions& how, std::optional<double> limit) {
     trials_.push_back({.runner = runner, .run = {}, .limit = limit});
@@ -198,7 +202,7 @@ class Certifier {
     } catch (const Error& e) {
       if (e.kind() != ErrorKind::InvalidModel) throw;
       trials_.back().missing = e.what();
-      trials_.back().refused = runner != Runner::FloatModel;  // that one is not judged
+      trials_.back().refused = runner != Runner::FloatModel;  // the float model is not judged
       return std::nullopt;
     }
   }
@@ -206,8 +210,8 @@ class Certifier {
   void compare(const Tensors& inputs) {
     const Tensors expected = expected_(inputs);
     SPARSEBIT_CHECK(expected.size() == facts_.outputs.size(), InvalidModel, result_.expected,
-                    " gives ", expected.size(), " results, and the file has ",
-                    facts_.outputs.size());
+                    ": expected ", facts_.outputs.size(), " outputs as in the file, found ",
+                    expected.size());
     Tensors deployed, of_float;
     for (Trial& trial : trials_) {
       if (!trial.missing.empty()) continue;
@@ -216,7 +220,7 @@ class Certifier {
       if (gives_other_sizes(trial, found, expected)) continue;
       add(trial.meters, to_string(trial.runner), expected, found, outputs_of(trial.runner));
       if (trial.runner != Runner::ReadAgain && all_are_selected())
-        trial.missing = "its outputs are boxes that NMS selects, which have no fixed order";
+        trial.missing = "all outputs are boxes selected by NMS, whose order is not fixed";
       if (trial.runner == Runner::FloatModel) of_float = found;
       if (trial.runner == Runner::NotOptimized ||
           (trial.runner == Runner::Optimized && trial.judged))
@@ -226,7 +230,7 @@ class Certifier {
       add(quality_, "the quantized file", of_float, deployed, Outputs::NotSelected);
   }
 
-  /// The same kernels give the same boxes; others may give them in another order.
+  /// The same kernels select the same boxes in the same order; other kernels may reorder them.
   enum class Outputs { All, NotSelected };
   static Outputs outputs_of(Runner runner) {
     return runner == Runner::ReadAgain ? Outputs::All : Outputs::NotSelected;
@@ -241,30 +245,31 @@ class Certifier {
 
   void add(std::vector<DifferenceMeter>& meters, const std::string& who, const Tensors& expected,
            const Tensors& found, Outputs which) const {
-    SPARSEBIT_CHECK(found.size() == expected.size(), InvalidModel, who, " gives ", found.size(),
-                    " results, and ", expected.size(), " are expected");
+    SPARSEBIT_CHECK(found.size() == expected.size(), InvalidModel, who, ": expected ",
+                    expected.size(), " outputs, found ", found.size());
     meters.resize(expected.size());
     for (size_t i = 0; i < expected.size(); ++i) {
       if (is_compared(i, which)) meters[i].add(expected[i], found[i]);
     }
   }
 
-  /// How many boxes a detector finds depends on data, so other arithmetic may find more or fewer.
+  /// The number of boxes that a detector finds depends on data, so other kernels may find more or
+  /// fewer.
   bool gives_other_sizes(Trial& trial, const Tensors& found, const Tensors& expected) const {
     if (trial.runner != Runner::FloatModel && trial.runner != Runner::Optimized) return false;
     for (size_t i = 0; i < expected.size(); ++i) {
       const bool same = found[i].sizes() == expected[i].sizes() || facts_.outputs[i].selected;
       if (same || found[i].dim() != expected[i].dim()) continue;
       trial.missing =
-          c10::str("'", facts_.outputs[i].name, "' has sizes that depend on data: it gives ",
-                   found[i].sizes(), ", and ", expected[i].sizes(), " is expected");
+          c10::str("output '", facts_.outputs[i].name, "' has a data-dependent shape: expected ",
+                   expected[i].sizes(), ", found ", found[i].sizes());
       trial.refused = trial.runner == Runner::Optimized;
       return true;
     }
     return false;
   }
 
-  /// Our interpreter has no kernels for operators that only ONNX Runtime knows.
+  /// The interpreter has no kernels for operators of ONNX Runtime's own domain.
   static Tensors run(Trial& trial, const Tensors& inputs) {
     try {
       return trial.run(inputs);
@@ -276,10 +281,10 @@ class Certifier {
     }
   }
 
-  /// Where results differ by more than a step, rounding alone may be the reason: how much does it?
+  /// Measures what float rounding alone does to the outputs, if a comparison exceeds one step.
   void probe_rounding(const Tensors& inputs, int64_t count) {
     constexpr int64_t kEnoughSamples = 32;
-    constexpr int kRuns = 4;  // whether a value becomes another integer is a matter of chance
+    constexpr int kRuns = 4;  // several, since whether a value is rounded differently is random
     if (facts_.has_integer_operators || probed_ >= kEnoughSamples || !probe_->has_effect()) return;
     const bool differs = std::any_of(trials_.begin(), trials_.end(), [&](const Trial& trial) {
       return trial.is_of_same_arithmetic() && !trial.limit && most_steps_of(compared(trial)) > 1;
@@ -303,7 +308,7 @@ class Certifier {
     measure_speed();
   }
 
-  /// What has no limit yet: one step or what rounding does, and as far as the float model.
+  /// Default limits, see CertifyOptions::most_steps and most_steps_optimized.
   void set_limits() {
     constexpr double kRoundingTwice = 2, kLeast = 1, kMost = 32;
     if (probed_ > 0)
@@ -352,7 +357,7 @@ class Certifier {
     result_.quality = quality_of(worst->snr, same_top1, result_.samples);
   }
 
-  /// Float model and file in turns, until ratios agree or the time is over.
+  /// Runs float model and file alternately until the ratios agree or the time is over.
   void measure_speed() {
     constexpr size_t kLeastRounds = 3, kEnoughRounds = 20, kMostRounds = 200;
     if (!original_ || !quantized_ || options_.speed_seconds <= 0) return;
@@ -364,7 +369,7 @@ class Certifier {
       return rounds >= kMostRounds || (rounds >= kLeastRounds && Clock::now() >= end) ||
              (rounds >= kEnoughRounds && result_.speed->is_stable());
     };
-    int rounds = 1;  // a first look at how long it takes
+    int rounds = 1;  // a first run to see how long it takes
     while (!enough()) {
       append(all, timed(rounds));
       result_.speed = measured_speed(all[0], all[1]);
@@ -375,7 +380,7 @@ class Certifier {
     }
   }
 
-  /// With one sample.
+  /// Times runs with one sample.
   std::vector<RunTimes> timed(int rounds) {
     Tensors one;
     const bool open = read_again_->fixed_batch() == 0;
@@ -396,15 +401,15 @@ class Certifier {
   const CertifyOptions& options_;
   QuantizedFacts facts_;
   std::unique_ptr<fx::GraphModule> read_again_;
-  std::unique_ptr<fx::Executor> executor_;  // of it
-  std::unique_ptr<RoundingProbe> probe_;    // of it
+  std::unique_ptr<fx::Executor> executor_;  // of read_again_
+  std::unique_ptr<RoundingProbe> probe_;    // of read_again_
   std::unique_ptr<OnnxRuntime> runtime_;
   std::optional<OrtSession> quantized_, original_;
   Run expected_;
-  std::vector<Trial> trials_;              // the float model is the last
-  std::vector<DifferenceMeter> quality_;   // of the deployed file from the float model
-  std::vector<DifferenceMeter> rounding_;  // of the probe from the file, read again
-  int64_t probed_ = 0;                     // samples
+  std::vector<Trial> trials_;              // the float model, if any, is the last
+  std::vector<DifferenceMeter> quality_;   // deployed file against float model
+  std::vector<DifferenceMeter> rounding_;  // rounding probe against the imported file
+  int64_t probed_ = 0;                     // samples run by the rounding probe
   Tensors first_;
   Sha256 data_;
   Certificate result_;

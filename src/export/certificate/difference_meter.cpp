@@ -12,11 +12,11 @@
 namespace sparsebit::exports {
 namespace {
 
-constexpr int kDroppedBits = 15;  // of a float: 8 bits of its fraction stay
+constexpr int kDroppedBits = 15;  // of a float's bits; 8 bits of the fraction remain
 constexpr double kMost = 0.999;
 
 size_t bin_of(float difference) { return std::bit_cast<uint32_t>(difference) >> kDroppedBits; }
-/// The largest number in it.
+/// The largest number in a bin.
 double end_of(size_t bin) {
   const auto next = static_cast<uint32_t>((bin + 1) << kDroppedBits);
   const float last = std::bit_cast<float>(next - 1);
@@ -32,8 +32,8 @@ DifferenceMeter::DifferenceMeter()
       highest_expected_(-lowest_expected_) {}
 
 void DifferenceMeter::add(const at::Tensor& expected, const at::Tensor& found) {
-  SPARSEBIT_CHECK(expected.sizes() == found.sizes(), InvalidModel, "it gives ", found.sizes(),
-                  ", and ", expected.sizes(), " is expected");
+  SPARSEBIT_CHECK(expected.sizes() == found.sizes(), InvalidModel, "output shape: expected ",
+                  expected.sizes(), ", found ", found.sizes());
   if (expected.numel() == 0) return;
   const at::Tensor a = expected.to(at::kFloat), b = found.to(at::kFloat);
   const at::Tensor differences =
@@ -41,7 +41,7 @@ void DifferenceMeter::add(const at::Tensor& expected, const at::Tensor& found) {
           .contiguous();
   const float* first = differences.data_ptr<float>();
   for (const float* p = first; p != first + differences.numel(); ++p) {
-    // What is NaN on one side only is as far as can be.
+    // NaN on one side only counts as an infinite difference.
     const float size = std::isnan(*p) ? std::numeric_limits<float>::infinity() : *p;
     ++counts_[bin_of(size)];
     largest_ = std::max<double>(largest_, size);
@@ -56,7 +56,7 @@ void DifferenceMeter::add(const at::Tensor& expected, const at::Tensor& found) {
   compare_answers(a, b);
 }
 
-/// Scores have one axis besides the batch that is longer than 1.
+/// Class scores have exactly one axis besides the batch that is longer than 1.
 void DifferenceMeter::compare_answers(const at::Tensor& expected, const at::Tensor& found) {
   const int64_t classes = expected.dim() > 1 ? expected.numel() / expected.size(0) : 0;
   are_scores_ = are_scores_ && classes > 1 && expected.size(1) == classes;
@@ -75,7 +75,7 @@ OutputDifference DifferenceMeter::result(const std::string& output, double step)
   const double highest =
       any_finite ? std::max(std::abs(lowest_expected_), std::abs(highest_expected_)) : 0;
   if (step == 0 && any_finite) found.step = (highest_expected_ - lowest_expected_) / 255;
-  // What is constant has no range; then its size counts, and beside 0 nothing is small.
+  // A constant output has no range: use its magnitude; for all zeros, any difference is large.
   if (found.step == 0) found.step = highest / 255;
   if (found.step == 0) found.step = std::numeric_limits<float>::min();
   const double divisor = found.step;

@@ -9,14 +9,14 @@
 
 namespace sparsebit::exports {
 
-/// Gathers how far an output is from what was expected, batch by batch. Differences are counted in
-/// bins of 1/256 of their size, so that memory does not grow.
+/// Accumulates the differences of one output from the expected one, batch by batch. Differences are
+/// counted in a histogram with a relative bin width of 1/256, so that memory does not grow.
 class DifferenceMeter {
  public:
   DifferenceMeter();
 
   void add(const at::Tensor& expected, const at::Tensor& found);
-  /// @param step  0: 1/255 of the range of what was expected.
+  /// @param step  0: 1/255 of the range of the expected values.
   OutputDifference result(const std::string& output, double step) const;
 
  private:

@@ -6,7 +6,7 @@ namespace sparsebit::exports {
 namespace {
 
 QualityLevel level_of(double value, double useless, double degraded) {
-  if (!(value >= useless)) return QualityLevel::Useless;  // NaN is no quality
+  if (!(value >= useless)) return QualityLevel::Useless;  // NaN, too
   return value >= degraded ? QualityLevel::Good : QualityLevel::Degraded;
 }
 

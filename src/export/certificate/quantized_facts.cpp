@@ -18,7 +18,7 @@ namespace {
 
 using Constants = std::map<std::string, const onnx::TensorProto*>;
 
-/// An undefined tensor where it is computed or not in the file itself.
+/// A constant's value; undefined if the tensor is computed or stored in an external data file.
 at::Tensor constant(const Constants& constants, const std::string& name) {
   const auto it = constants.find(name);
   if (it == constants.end() || it->second->data_location() == onnx::TensorProto::EXTERNAL)
@@ -28,7 +28,7 @@ at::Tensor constant(const Constants& constants, const std::string& name) {
   return io::take_tensor(copy, none);
 }
 
-/// Of the fraction, with the leading one.
+/// Significant bits of a float's fraction, with the implicit leading one.
 int significant_bits(float number) {
   constexpr uint32_t kFraction = (1u << 23) - 1;
   const uint32_t fraction = (std::bit_cast<uint32_t>(number) & kFraction) | (1u << 23);
@@ -56,7 +56,7 @@ bool selects_boxes(const onnx::NodeProto& node) {
   return found;
 }
 
-/// Values that depend on a selection of boxes; nodes are in the order in which they run.
+/// Values that depend on a NonMaxSuppression. Nodes are topologically sorted.
 std::set<std::string> selected_values(const onnx::GraphProto& graph) {
   std::set<std::string> selected;
   for (const onnx::NodeProto& node : graph.node()) {
@@ -81,7 +81,7 @@ bool QuantizedFacts::selects_boxes() const {
 }
 
 bool QuantizedFacts::sums_are_exact(const platforms::Platform* platform) const {
-  constexpr int kFewBits = 4;  // as SCALE_BITS of the platforms' configs
+  constexpr int kFewBits = 4;  // SCALE_BITS in the platforms' configs
   return !has_integer_operators && platform && platform->exact_sums && scale_bits <= kFewBits;
 }
 
@@ -91,7 +91,7 @@ QuantizedFacts quantized_facts(const onnx::ModelProto& model) {
   Constants constants;
   for (const onnx::TensorProto& tensor : model.graph().initializer())
     constants[tensor.name()] = &tensor;
-  std::map<std::string, at::Tensor> scales;  // by the value that they belong to
+  std::map<std::string, at::Tensor> scales;  // by the dequantized value's name
   for (const onnx::NodeProto& node : model.graph().node()) {
     facts.has_integer_operators |= is_integer_operator(node.op_type());
     if (node.op_type() != "DequantizeLinear") continue;

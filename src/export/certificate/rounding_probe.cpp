@@ -17,7 +17,7 @@ using fx::Opcode;
 
 constexpr uint64_t kSeed = 1;
 
-/// Results that are numbers of their inputs.
+/// Operators that copy or select input values without computing new ones.
 bool moves_numbers(const fx::Operator& op) {
   static const std::set<std::string> kMoving = {
       "cat",         "stack",      "roll",       "gather",     "index_select", "pad",
@@ -29,7 +29,7 @@ bool moves_numbers(const fx::Operator& op) {
   return op.view || kMoving.contains(op.row());
 }
 
-/// One rounding, the same everywhere.
+/// Operators that IEEE 754 rounds once, so that all libraries agree.
 bool is_exact_by_standard(const fx::Operator& op) {
   static const std::set<std::string> kExact = {
       "add", "sub",    "rsub", "mul", "div", "neg", "sqrt", "abs", "round", "onnx.QuantizeLinear",
@@ -57,7 +57,7 @@ RoundingProbe::RoundingProbe(fx::GraphModule& file, const fx::Kernels* kernels, 
                          }});
 }
 
-/// Numbers of a value are `whole` multiples of a scale until something is computed from them.
+/// Values in `whole` are integer multiples of a scale: dequantized and not computed with since.
 void RoundingProbe::plan(const fx::GraphModule& file, bool exact_sums) {
   std::set<const Node*> whole;
   for (const Node& node : file.graph().nodes()) {
@@ -83,8 +83,8 @@ void RoundingProbe::change(const Node& node, fx::Value& result) {
   if (step == steps_.end() || !result.is_tensor()) return;
   const at::Tensor x = result.tensor();
   if (x.scalar_type() != at::kFloat || x.numel() == 0) return;
-  // Half a unit in the last place is 2^-24 or less; a sum of hundreds of products is off by
-  // several.
+  // A rounding error is half a unit in the last place, 2^-24 or less; a sum of hundreds of products
+  // accumulates several.
   constexpr double kOfOne = 0x1p-23, kOfSums = 0x1p-22;
   const at::Tensor way = at::randint(-1, 2, x.sizes(), generator_, x.options());
   const at::Tensor size =

@@ -9,21 +9,23 @@
 
 namespace sparsebit::exports {
 
-/// Runs a file with floats that libraries round differently changed in their last bit, at random
-/// (seeded). How far its outputs then are from those of an ordinary run is what rounding alone does
-/// to it: a value next to the middle between two integers becomes the other one, and deep networks
-/// make more of it.
+/// Runs a file with intermediate floats, which libraries round differently, changed at random (with
+/// a fixed seed) in their last bit. The difference of its outputs from those of an ordinary run is
+/// the effect of float rounding alone: a value near the middle between two integers is quantized to
+/// the other one, and deep networks amplify that.
 ///
-/// Changed are sums of products, by the last two bits of the largest of them, since sums are added
-/// in any order; and results of other operators that are not exact by IEEE 754, by their own last
-/// bit.
+/// Two kinds of results are changed: sums of products, by the last two bits of the largest of them,
+/// since libraries add in different orders; and results of other operators that are not exact by
+/// IEEE 754, by their own last bit.
 class RoundingProbe {
  public:
   /// @param file        must outlive this object, as must `kernels`, which may be null.
-  /// @param exact_sums  sums of products of dequantized integers are exact in any order.
+  /// @param exact_sums  sums of products of dequantized integers are exact in any order, so they
+  /// are
+  ///     left unchanged.
   RoundingProbe(fx::GraphModule& file, const fx::Kernels* kernels, bool exact_sums);
 
-  /// Whether there is anything to change.
+  /// Whether any node's result is changed.
   bool has_effect() const { return !steps_.empty(); }
   fx::Value run(std::vector<fx::Value> inputs);
 

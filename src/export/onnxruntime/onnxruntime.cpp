@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Types that libtorch and ONNX Runtime both have, by the name the latter gives them.
+/// Types that libtorch and ONNX Runtime both have, by ONNX Runtime's names.
 constexpr std::array<std::pair<const char*, at::ScalarType>, 9> kTypes = {{{"float32", at::kFloat},
                                                                            {"float64", at::kDouble},
                                                                            {"float16", at::kHalf},
@@ -38,7 +38,7 @@ json describe(const std::string& name, const at::Tensor& tensor) {
               {"bytes", tensor.nbytes()}};
   }
   throw Error(ErrorKind::Unsupported,
-              c10::str("ONNX Runtime takes no tensor of type ", tensor.scalar_type()));
+              c10::str("ONNX Runtime does not support tensors of type ", tensor.scalar_type()));
 }
 
 std::optional<at::ScalarType> dtype_called(const std::string& name) {
@@ -48,7 +48,7 @@ std::optional<at::ScalarType> dtype_called(const std::string& name) {
   return std::nullopt;
 }
 
-/// A question with tensors, and the answer. Throws `kind` with ONNX Runtime's own words.
+/// Sends a request with tensors and returns the reply. Throws `kind` with ONNX Runtime's message.
 json ask(ChildProcess& process, const json& question, ErrorKind kind,
          std::span<const OnnxRuntime::Tensors> inputs = {}) {
   json asked = question;
@@ -66,7 +66,7 @@ json ask(ChildProcess& process, const json& question, ErrorKind kind,
   return answer;
 }
 
-/// Its library leaves an empty log in the folder for temporary files each time; here there is none.
+/// ONNX Runtime leaves an empty log file in TMPDIR at each start; an invalid folder prevents that.
 std::map<std::string, std::string> without_logs(std::map<std::string, std::string> environment) {
   environment["TMPDIR"] = "/dev/null";
   return environment;
@@ -99,13 +99,13 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
-/// Where install_onnxruntime.sh puts it unless told.
+/// The default folder of install_onnxruntime.sh.
 std::filesystem::path cache_folder() {
   const std::filesystem::path told = variable("XDG_CACHE_HOME"), home = variable("HOME");
   return (told.empty() ? home / ".cache" : told) / "sparsebit" / "onnxruntime";
 }
 
-/// Where the user says it is, or where it usually is.
+/// Starts it from SPARSEBIT_ONNXRUNTIME or from the first default location that exists.
 std::unique_ptr<ChildProcess> start() {
   if (const std::string told = variable("SPARSEBIT_ONNXRUNTIME"); !told.empty())
     return std::filesystem::is_directory(told) ? start_node(told) : start_python(told);
@@ -116,7 +116,7 @@ std::unique_ptr<ChildProcess> start() {
   return start_python("python3");
 }
 
-/// A command that installs it.
+/// The command that installs ONNX Runtime.
 std::string how_to_install() {
   const auto script = prefix() / "share/sparsebit/install_onnxruntime.sh";
   return std::filesystem::exists(script) ? script.string() : "scripts/install_onnxruntime.sh";
@@ -128,10 +128,10 @@ OnnxRuntime::OnnxRuntime() {
   try {
     process_ = start();
     version_ = json::parse(process_->receive_line()).at("version").get<std::string>();
-  } catch (const std::exception& e) {  // no such program, or one that says something else
+  } catch (const std::exception& e) {  // no such program, or an unexpected reply
     throw Error(ErrorKind::Unsupported,
-                c10::str("ONNX Runtime is not there (", e.what(), "): `", how_to_install(),
-                         "` installs it for node, or `pip install onnxruntime` and set ",
+                c10::str("ONNX Runtime was not found (", e.what(), "): `", how_to_install(),
+                         "` installs it for Node.js, or `pip install onnxruntime` and set ",
                          "SPARSEBIT_ONNXRUNTIME to that Python"));
   }
 }
@@ -140,8 +140,8 @@ OnnxRuntime::~OnnxRuntime() = default;
 
 OnnxRuntime::Tensors OnnxRuntime::by_name(const OrtSession& session,
                                           const std::vector<at::Tensor>& inputs) {
-  SPARSEBIT_CHECK(session.inputs.size() == inputs.size(), InvalidModel, "the file has ",
-                  session.inputs.size(), " inputs, and ", inputs.size(), " are given");
+  SPARSEBIT_CHECK(session.inputs.size() == inputs.size(), InvalidModel, "expected ",
+                  session.inputs.size(), " inputs, found ", inputs.size());
   Tensors named;
   for (size_t i = 0; i < inputs.size(); ++i) named[session.inputs[i]] = inputs[i];
   return named;
@@ -171,12 +171,13 @@ std::vector<at::Tensor> OnnxRuntime::run(const OrtSession& session, const Tensor
   for (const json& told : answer.at("tensors")) {
     const std::optional<at::ScalarType> dtype = dtype_called(told.at("type").get<std::string>());
     if (!dtype) unknown = told.at("type").get<std::string>();
-    // What libtorch has no type for is read all the same, since the next answer comes behind it.
+    // Tensors of unknown types must be read, too, since the next reply follows them.
     results.push_back(dtype ? at::empty(told.at("shape").get<std::vector<int64_t>>(), *dtype)
                             : at::empty({told.at("bytes").get<int64_t>()}, at::kByte));
     process_->receive(results.back().data_ptr(), results.back().nbytes());
   }
-  SPARSEBIT_CHECK(unknown.empty(), Unsupported, "ONNX Runtime gave a tensor of type ", unknown);
+  SPARSEBIT_CHECK(unknown.empty(), Unsupported,
+                  "ONNX Runtime returned a tensor of unsupported type ", unknown);
   return results;
 }
 

@@ -1,5 +1,5 @@
-// Answers questions about models with ONNX Runtime, one after the other, on standard input and
-// output. A question is a line of JSON, followed by the bytes of its tensors; so is an answer.
+// Serves requests to ONNX Runtime, one after the other, on standard input and output. A request is
+// a line of JSON, followed by the bytes of its tensors; so is a reply.
 //
 //   {"do": "load", "model": file, "optimize": "disable" | "basic" | "all", "threads": 1,
 //    "optimized": file or ""}                    -> {"session": 0, "inputs": [...], "outputs": [...]}
@@ -11,8 +11,9 @@
 //                                                -> {"wall": [[...], [...]], "cpu": [[...], [...]]}
 //   {"do": "unload", "session": 0}               -> {}
 //
-// Answers have "ok", and if that is false, "error" in one line. The first line says {"version": ...}.
-// SPARSEBIT_ONNXRUNTIME is a folder with node_modules/onnxruntime-node.
+// Replies have "ok", and if that is false, "error" in one line. The first line written is
+// {"ok": true, "version": ...}. SPARSEBIT_ONNXRUNTIME is a folder with
+// node_modules/onnxruntime-node.
 
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
@@ -22,7 +23,7 @@ const ort = createRequire(join(resolve(process.env.SPARSEBIT_ONNXRUNTIME), 'pack
 
 const ARRAYS = {
   float32: Float32Array, float64: Float64Array,
-  // Bits, in versions of node that have no array for them.
+  // Raw bits in versions of Node.js without Float16Array.
   float16: globalThis.Float16Array ?? Uint16Array,
   int8: Int8Array, int16: Int16Array, int32: Int32Array, int64: BigInt64Array,
   uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, uint64: BigUint64Array,
@@ -32,7 +33,8 @@ const ARRAYS = {
 const input = process.stdin[Symbol.asyncIterator]();
 let waiting = [];
 
-/// Bytes up to where `enough(chunks)` says; null at the end of the input.
+/// Reads until `enough(chunks)` returns a number of bytes, and returns that many; null at the end
+/// of the input.
 async function receive(enough) {
   for (;;) {
     const size = enough(waiting);

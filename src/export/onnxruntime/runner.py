@@ -1,5 +1,4 @@
-"""Answers questions about models with Python's ONNX Runtime; questions and answers are those of
-runner.mjs."""
+"""Serves requests to Python's ONNX Runtime, with the protocol of runner.mjs."""
 
 import json
 import sys
@@ -74,7 +73,7 @@ def answer(line, source, out):
         out.write(json.dumps({"ok": True, **result}).encode() + b"\n")
         for array in data:
             out.write(array.tobytes())
-    except Exception as error:  # whatever it was, the next question gets its answer
+    except Exception as error:  # report any error and keep serving
         text = " ".join(str(error).split())
         out.write(json.dumps({"ok": False, "error": text}).encode() + b"\n")
     out.flush()

@@ -18,8 +18,7 @@ OnnxTensor hard_sigmoid(GraphWriter& w, const OnnxTensor& x) {
 
 OnnxTensor softplus(GraphWriter& w, const OnnxTensor& x) { return w.unary("Softplus", x); }
 
-/// As text: with slopes per channel the weight is [C, 1, ...], with one slope it broadcasts.
-/// Slopes per channel, with ones behind them so that they stand against the right dimension.
+/// PReLU's slopes as [C, 1, ..., 1], which broadcast over the channel axis.
 OnnxTensor per_channel_slopes(Call& c, int64_t channels, int64_t spatial) {
   Shape shape(static_cast<size_t>(spatial) + 1, 1);
   shape[0] = channels;
@@ -61,7 +60,7 @@ NodeResult gelu(Call& c) {
   return w.mul(w.mul(x, w.add(inner, 1.0)), 0.5);
 }
 
-/// beta is rarely anything but 1, threshold only guards against overflow.
+/// beta is usually 1; threshold only prevents overflow.
 NodeResult softplus_call(Call& c) {
   const OnnxTensor x = float_input(c);
   const double beta = c.number("beta"), threshold = c.number("threshold");

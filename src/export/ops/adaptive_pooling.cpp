@@ -11,7 +11,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// The part of an axis that output `o` of `count` looks at.
+/// The window of one output element on an axis.
 struct Part {
   int64_t first, last;  // [first, last)
 };
@@ -20,7 +20,7 @@ Part part_of(int64_t o, int64_t count, int64_t size) {
   return {o * size / count, ((o + 1) * size + count - 1) / count};
 }
 
-/// Sizes asked for, -1 where None keeps the axis.
+/// The requested output size, -1 where None keeps the axis.
 template <size_t N>
 Ints wanted_size(Call& c) {
   const fx::Value& value = c.args()["output_size"];
@@ -34,7 +34,7 @@ bool all_ones(const Ints& size) {
   return std::all_of(size.begin(), size.end(), [](int64_t s) { return s == 1; });
 }
 
-/// Kernel and stride when every part has the same length.
+/// Kernel and stride if all windows have the same length.
 std::optional<Window> regular_window(const OnnxTensor& x, const Ints& size) {
   Window window;
   const auto axes = static_cast<int64_t>(size.size());
@@ -55,7 +55,7 @@ int64_t fixed_size(Call& c, const OnnxTensor& x, int64_t axis) {
   return x.size(axis);
 }
 
-/// Row o has the weights of the elements that output o averages.
+/// Column o has the weights of the elements that output o averages.
 at::Tensor averaging_matrix(int64_t count, int64_t size, at::ScalarType dtype) {
   at::Tensor matrix = at::zeros({size, count}, dtype);
   for (int64_t o = 0; o < count; ++o) {
@@ -76,7 +76,7 @@ NodeResult adaptive_avg_pool(Call& c) {
   return added ? c.w.squeeze(y, {0}) : y;
 }
 
-/// For every output the positions in the plane that it looks at; shorter parts repeat their last.
+/// For each output, the positions of its window in the plane; shorter windows repeat their last.
 at::Tensor position_table(Call& c, const OnnxTensor& x, const Ints& size) {
   at::Tensor table = at::zeros({1, 1}, at::kLong);  // [outputs, positions]
   const auto axes = static_cast<int64_t>(size.size());
@@ -100,7 +100,7 @@ at::Tensor position_table(Call& c, const OnnxTensor& x, const Ints& size) {
   return table;
 }
 
-/// Parts of different length: all their elements side by side, then the largest.
+/// Windows of different length: gathers the elements of each, then takes the maximum.
 std::vector<OnnxTensor> irregular_maximum(Call& c, const OnnxTensor& x, const Ints& size,
                                           bool indices) {
   GraphWriter& w = c.w;

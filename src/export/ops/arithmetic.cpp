@@ -50,7 +50,7 @@ NodeResult mul(Call& c) {
   return combine(c, "Mul", a, b);
 }
 
-/// True division makes floats of integers.
+/// True division of integers gives floats.
 NodeResult true_divide(Call& c, const NodeResult& a, const NodeResult& b) {
   at::ScalarType dtype = combined_type(a, b);
   const bool tensors = holds_tensor(a) || holds_tensor(b);
@@ -77,7 +77,7 @@ NodeResult div(Call& c) {
   return divide_and_round(c, a, b, c.text("rounding_mode") == "floor");
 }
 
-/// Has the sign of the divisor.
+/// The result has the sign of the divisor.
 NodeResult remainder(Call& c) {
   const NodeResult a = c.val("input"), b = c.val("other");
   const at::ScalarType dtype = combined_type(a, b), work = computable(dtype);

@@ -30,7 +30,7 @@ OnnxTensor causal_mask(GraphWriter& w, const OnnxTensor& query, const OnnxTensor
 /// 1 / sqrt(features)
 OnnxTensor default_scale(Call& c, const OnnxTensor& query) {
   const int64_t features = query.size(-1);
-  if (features < 0) c.unsupported("the number of features is not fixed");
+  if (features < 0) c.unsupported("the last dimension of the query is not fixed");
   return c.w.scalar_like(1.0 / std::sqrt(static_cast<double>(features)), query);
 }
 
@@ -140,7 +140,7 @@ class MultiHead {
                     w_.scalar_like(0, like));
   }
 
-  /// Added source positions may be seen by everyone.
+  /// Extends a mask to the added source positions (bias_k, zero_attn), which are never masked.
   OnnxTensor extended(const OnnxTensor& mask) {
     if (added_ == 0) return mask;
     std::vector<int64_t> pads(static_cast<size_t>(2 * mask.rank()), 0);

@@ -67,7 +67,7 @@ NodeResult python_number(Call& c, at::ScalarType dtype) {
   return NodeResult::number(c.w.cast(x, dtype));
 }
 
-/// What a for loop over the value sees.
+/// The items that a Python for loop over the value visits.
 std::vector<NodeResult> elements(Call& c, const NodeResult& v) {
   if (v.is_sequence()) return v.items;
   if (!holds_tensor(v)) return {v.plain.items().begin(), v.plain.items().end()};
@@ -79,8 +79,8 @@ std::vector<NodeResult> elements(Call& c, const NodeResult& v) {
   return rows;
 }
 
-/// Of an int and a float Python gives whichever it picks, in its own type; here both are floats,
-/// because the type of a value cannot depend on data.
+/// min() and max(). Python returns an int or a float, depending on which argument is picked; here
+/// the result of an int and a float is a float, since a value's type cannot depend on data.
 NodeResult pick(Call& c, bool largest) {
   const std::vector<NodeResult> values = c.items("values");
   std::vector<NodeResult> candidates = values.size() == 1 ? elements(c, values[0]) : values;
@@ -125,7 +125,7 @@ NodeResult contains(Call& c) {
   return found.present() ? NodeResult::number(found) : NodeResult(fx::Value(false));
 }
 
-/// Computed tensors and numbers are never None and never the same object as a constant.
+/// `is`: computed tensors and numbers are never None and never the same object as a constant.
 NodeResult is_same(Call& c, bool negated) {
   const fx::Value &a = c.args()["input"], &b = c.args()["other"];
   const bool same = a.is_node() && b.is_node() && &a.node() == &b.node();

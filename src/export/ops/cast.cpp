@@ -8,7 +8,7 @@
 namespace sparsebit::exports {
 namespace {
 
-/// The dtype that a call of Tensor.to asks for, wherever it stands. Devices mean nothing here.
+/// Tensor.to: finds the dtype in any position of the arguments; devices are ignored.
 NodeResult to(Call& c) {
   const OnnxTensor x = c.tensor("input");
   at::ScalarType dtype = x.dtype;
@@ -58,8 +58,8 @@ void add_cast_converters(Converters& table) {
   table.add("to", to);
   table.add("type", type);
   table.add("item", item);
-  // A copy is the same value to ONNX, but not the same tensor: what is changed in place later is
-  // the one or the other.
+  // A copy has the same ONNX value but is another tensor: a later in-place change affects only one
+  // of them.
   table.add("clone", [](Call& c) -> NodeResult { return c.tensor("input"); });
   for (const char* name : {"contiguous", "detach", "requires_grad"})
     table.add(name, [](Call& c) { return c.val("input"); });

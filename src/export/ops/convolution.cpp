@@ -8,7 +8,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// ONNX convolves batches only.
+/// Input with a batch axis, which ONNX's convolutions require.
 struct Batched {
   OnnxTensor x;
   bool added = false;

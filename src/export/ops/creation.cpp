@@ -10,7 +10,7 @@ at::ScalarType wanted_dtype(Call& c, at::ScalarType missing) {
   return c.args().optional_dtype("dtype").value_or(missing);
 }
 
-/// A tensor of one value; the value may be computed.
+/// A tensor filled with one value, which may be computed in the graph.
 NodeResult filled(Call& c, const OnnxTensor& shape, const NodeResult& value, at::ScalarType dtype) {
   if (value.is_plain()) return c.w.filled(shape, value.plain.to_scalar(), dtype);
   return c.w.expand(c.scalar(value, dtype), shape);
@@ -120,7 +120,7 @@ NodeResult tensor(Call& c) {
   return stack_nested(c, data, wanted_dtype(c, widest(data)));
 }
 
-/// 1 where column - row is `offset` and more, or as `type` compares.
+/// A mask of the elements whose column - row compares with `offset` as `type` says.
 OnnxTensor diagonal_mask(Call& c, const OnnxTensor& rows, const OnnxTensor& columns,
                          const std::string& type, const OnnxTensor& offset) {
   GraphWriter& w = c.w;

@@ -2,7 +2,7 @@
 
 namespace sparsebit::exports {
 
-/// Dropout does nothing when a model is used.
+/// Dropout is the identity in eval mode.
 void add_dropout_converters(Converters& table) {
   for (const char* name : {"dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout",
                            "feature_alpha_dropout", "stochastic_depth"}) {

@@ -4,17 +4,17 @@
 
 namespace sparsebit::exports {
 
-/// A Python number or a tensor, as the operands are.
+/// A Python number if both operands are numbers, otherwise a tensor.
 NodeResult as_operands(OnnxTensor result, const NodeResult& a, const NodeResult& b);
 
-/// The type in which Python or torch combines two operands.
+/// The type of an operation on both operands, by Python's or torch's rules.
 at::ScalarType combined_type(const NodeResult& a, const NodeResult& b);
 
-/// An ONNX operator of two operands in their combined type.
+/// A binary ONNX operator; both operands are cast to their combined type.
 NodeResult combine(Call& c, const std::string& type, const NodeResult& a, const NodeResult& b);
 
-/// Converter of an operator with `input` that ONNX has under the name `type`, for floats; integers
-/// become floats first, as in torch.
+/// Converter of a unary operator that ONNX calls `type` and supports for floats; integers are cast
+/// to float first, as in torch.
 Converter float_unary(const std::string& type);
 
 /// `input` as a floating tensor.

@@ -15,7 +15,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// torch's rule, kept from numpy: a list with anything but numbers in it counts as a tuple.
+/// torch's rule, taken from old numpy: a list index that contains anything but numbers is a tuple.
 bool lists_indices(Call& c, const fx::Value& index) {
   if (index.is<fx::Tuple>()) return true;
   if (!index.is<fx::List>()) return false;
@@ -33,8 +33,7 @@ at::Tensor list_tensor(const fx::Value& list) {
   return at::stack(rows);
 }
 
-/// Applies what stands between the brackets from left to right; tensors are collected and come
-/// last.
+/// Applies the items of an index from left to right; tensor indices are collected and applied last.
 class IndexReader {
  public:
   IndexReader(Call& c, const OnnxTensor& x) : c_(c), x_(x) {}
@@ -62,7 +61,7 @@ class IndexReader {
     return c_.value(item);
   }
 
-  /// How many axes of the tensor an index looks at.
+  /// How many axes of the tensor an index item consumes.
   int64_t axes_consumed(const fx::Value& item) {
     if (item.is_none() || item.is<fx::Ellipsis>() || item.is_bool()) return 0;
     if (item.is_int() || item.is<fx::Slice>()) return 1;
@@ -176,7 +175,7 @@ NodeResult getitem(Call& c) {
         return v.is_none() ? missing : v.to_int();
       };
       const int64_t step = bound(s.step(), 1);
-      if (step < 1) c.unsupported("a slice of a tuple that runs backwards");
+      if (step < 1) c.unsupported("a slice of a tuple with a negative step");
       positions = at::slice(positions, 0, bound(s.start(), 0), bound(s.stop(), count), step);
       for (int64_t i = 0; i < positions.size(0); ++i)
         picked.push_back(object.items[static_cast<size_t>(positions[i].item<int64_t>())]);
@@ -184,7 +183,7 @@ NodeResult getitem(Call& c) {
     }
     const int64_t i = c.integer("index"), count = static_cast<int64_t>(object.items.size());
     const int64_t position = i < 0 ? i + count : i;
-    if (position < 0 || position >= count) c.unsupported("the tuple has no such item");
+    if (position < 0 || position >= count) c.unsupported("the tuple index is out of range");
     return object.items[static_cast<size_t>(position)];
   }
   c.unsupported("the item of " + fx::describe(object.plain) + " depends on a computed index");
@@ -200,7 +199,7 @@ OnnxTensor index_tensors(Call& c, const OnnxTensor& given, const std::vector<Onn
                          const Ints& dims) {
   GraphWriter& w = c.w;
   if (indices.size() == 1) return w.gather(given, indices[0], dims[0]);
-  // Indexed axes first, as GatherND wants them.
+  // GatherND needs the indexed axes first.
   Ints order = dims;
   for (int64_t i = 0; i < given.rank(); ++i) {
     if (std::find(dims.begin(), dims.end(), i) == dims.end()) order.push_back(i);
@@ -209,7 +208,7 @@ OnnxTensor index_tensors(Call& c, const OnnxTensor& given, const std::vector<Onn
   const OnnxTensor found = w.gather_nd(w.transpose(given, order), index);
   const bool adjacent = dims.back() - dims.front() + 1 == static_cast<int64_t>(dims.size());
   if (!adjacent || dims.front() == 0) return found;
-  // Results of adjacent indices stand where the first of them stood.
+  // The result axes of adjacent indices replace the first of them.
   const int64_t added = index.rank() - 1;
   Ints back;
   for (int64_t i = 0; i < dims.front(); ++i) back.push_back(added + i);

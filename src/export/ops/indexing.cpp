@@ -11,7 +11,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// torch's gather and scatter look at the part of the input that the index covers.
+/// The part of the input that the index covers: torch's gather and scatter ignore the rest.
 OnnxTensor covered(Call& c, OnnxTensor x, const OnnxTensor& index, int64_t dim) {
   for (int64_t i = 0; i < x.rank(); ++i) {
     const bool same = x.size(i) == index.size(i) && x.size(i) >= 0;
@@ -27,7 +27,7 @@ NodeResult gather(Call& c) {
   return c.w.gather_elements(covered(c, x, index, dim), index, dim);
 }
 
-/// Positions in the flattened tensor; negative ones count from the end.
+/// torch.take: positions in the flattened tensor; negative ones count from the end.
 NodeResult take(Call& c) {
   return c.w.gather(c.w.reshape(c.tensor("input"), Shape{-1}),
                     c.w.cast(c.tensor("index"), at::kLong), 0);
@@ -68,7 +68,7 @@ NodeResult masked_select(Call& c) {
 NodeResult nonzero(Call& c) {
   GraphWriter& w = c.w;
   const OnnxTensor x = c.tensor("input"), truths = w.cast(x, at::kBool);
-  if (x.rank() == 0) c.unsupported("the positions of a tensor without dimensions");
+  if (x.rank() == 0) c.unsupported("nonzero of a 0-dim tensor has no ONNX form");
   const OnnxTensor positions = w.nonzero(truths);
   if (!c.flag("as_tuple")) return w.transpose(positions, {1, 0});
   std::vector<NodeResult> items;
@@ -77,7 +77,7 @@ NodeResult nonzero(Call& c) {
   return NodeResult::sequence(std::move(items));
 }
 
-/// Every element `count` times in a row.
+/// repeat_interleave with one count for all elements.
 OnnxTensor repeat_evenly(Call& c, const OnnxTensor& x, int64_t dim, const OnnxTensor& count) {
   GraphWriter& w = c.w;
   const OnnxTensor index =
@@ -87,7 +87,8 @@ OnnxTensor repeat_evenly(Call& c, const OnnxTensor& x, int64_t dim, const OnnxTe
   return w.gather(x, source, dim);
 }
 
-/// Output i comes from the first element whose running count is larger than i.
+/// repeat_interleave with a count per element: output i is the first element whose cumulative count
+/// is larger than i.
 OnnxTensor repeat_unevenly(Call& c, const OnnxTensor& x, int64_t dim, const OnnxTensor& counts) {
   GraphWriter& w = c.w;
   const OnnxTensor ends = w.cumsum(w.cast(counts, at::kLong), 0);
@@ -103,7 +104,7 @@ OnnxTensor repeat_unevenly(Call& c, const OnnxTensor& x, int64_t dim, const Onnx
 NodeResult repeat_interleave(Call& c) {
   GraphWriter& w = c.w;
   OnnxTensor x = c.tensor("input");
-  if (c.is_none("repeats")) {  // the input itself has the counts of 0, 1, 2, ...
+  if (c.is_none("repeats")) {  // the input holds the counts of 0, 1, 2, ...
     const OnnxTensor line =
         w.range(w.scalar(0, at::kLong), w.squeeze(w.size_of(x, 0), {0}), w.scalar(1, at::kLong));
     return w.cast(repeat_unevenly(c, line, 0, x), x.dtype);
@@ -118,7 +119,7 @@ NodeResult repeat_interleave(Call& c) {
   return repeat_unevenly(c, x, dim, c.sym(repeats));
 }
 
-/// The part of `src` that the index covers, or one number everywhere.
+/// The values to scatter: the part of `src` that the index covers, or one number for all.
 OnnxTensor updates(Call& c, const OnnxTensor& x, const OnnxTensor& index, const char* name) {
   const NodeResult src = c.val(name);
   if (!holds_tensor(src)) return c.w.expand(c.scalar(src, x.dtype), c.w.shape_of(index));
@@ -130,7 +131,7 @@ NodeResult scatter(Call& c) {
   return c.w.scatter_elements(x, index, updates(c, x, index, "src"), c.integer("dim"));
 }
 
-/// Adding at repeated positions. Before opset 16 by comparing every target with every source.
+/// Adds at positions that may repeat. Before opset 16, by comparing every target with every source.
 OnnxTensor add_at(Call& c, const OnnxTensor& x, const OnnxTensor& positions,
                   const OnnxTensor& values) {
   GraphWriter& w = c.w;

@@ -11,10 +11,10 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// The tensors in their common type, which is what cat and stack give.
+/// The tensors, cast to their common type as cat and stack do.
 std::vector<OnnxTensor> common_type(Call& c, std::string_view name) {
   const std::vector<NodeResult> items = c.items(name);
-  if (items.empty()) c.unsupported("nothing to join");
+  if (items.empty()) c.unsupported("the list of tensors to join is empty");
   at::ScalarType dtype = dtype_of(items[0]);
   for (const NodeResult& item : items) dtype = result_type(OnnxTensor{"", dtype, Shape{1}}, item);
   std::vector<OnnxTensor> tensors;
@@ -42,7 +42,7 @@ OnnxTensor stack(Call& c, const std::vector<OnnxTensor>& tensors, int64_t dim) {
   return c.w.concat(rows, axis);
 }
 
-/// At least `rank` dimensions: [n] becomes [1, n] for vstack.
+/// Adds dimensions up to at least `rank`: [n] becomes [1, n] for vstack.
 std::vector<OnnxTensor> at_least(Call& c, std::vector<OnnxTensor> tensors, int64_t rank) {
   for (OnnxTensor& t : tensors) {
     while (t.rank() < rank) t = c.w.unsqueeze(t, {0});
@@ -99,7 +99,7 @@ NodeResult chunk(Call& c) {
   return split_sizes(c, x, equal_parts(size, part), dim);
 }
 
-/// At places that the graph computes; only their number is known.
+/// Splits at positions that the graph computes; only their number is known.
 NodeResult split_at(Call& c, const OnnxTensor& x, int64_t dim, const OnnxTensor& places) {
   const int64_t count = places.size(0);
   if (count < 0) c.unsupported("the number of parts to split into is not fixed");
@@ -169,7 +169,7 @@ NodeResult broadcast_tensors(Call& c) {
   const bool fixed = common && std::find(common->begin(), common->end(), -1) == common->end();
   if (fixed) {
     shape = c.w.ints(*common);
-  } else {  // the shape of any elementwise combination
+  } else {  // the shape of the sum of all
     OnnxTensor sum = c.w.cast(tensors[0], at::kFloat);
     for (size_t i = 1; i < tensors.size(); ++i)
       sum = c.w.add(sum, c.w.cast(tensors[i], at::kFloat));

@@ -10,7 +10,7 @@
 namespace sparsebit::exports {
 namespace {
 
-/// The weight as MatMul takes it. A weight that only this layer uses is stored that way.
+/// The weight transposed for MatMul. If only this layer uses it, it is stored transposed.
 OnnxTensor transposed_weight(Call& c) {
   const at::Tensor weight = c.model_tensor("weight");
   if (!weight.defined() || !c.source().used_once(weight))
@@ -30,7 +30,7 @@ NodeResult linear_call(Call& c) {
   return bias.present() ? c.w.add(product, bias) : product;
 }
 
-/// Rows that are longer than max_norm are shortened.
+/// Embedding rows with a norm above max_norm are scaled down to it.
 OnnxTensor renormalized(Call& c, const OnnxTensor& rows) {
   const double limit = c.number("max_norm"), p = c.number("norm_type");
   GraphWriter& w = c.w;
@@ -61,7 +61,7 @@ NodeResult bilinear(Call& c) {
   return c.is_none("bias") ? sum : w.add(sum, c.tensor("bias"));
 }
 
-/// For every position of the flat input the number of its bag.
+/// The embedded rows of EmbeddingBag, and which bag each belongs to.
 struct Bags {
   OnnxTensor rows = {};    ///< [n, d], before reduction
   OnnxTensor member = {};  ///< [bags, n], 1 where a position belongs to a bag
@@ -93,7 +93,7 @@ Bags read_bags(Call& c) {
   return bags;
 }
 
-/// A bag's mean, sum or maximum over an axis of [bags, n, d].
+/// Mean, sum or maximum of each bag, over axis 1 of [bags, n, d].
 OnnxTensor pool_rows(Call& c, const OnnxTensor& rows, const std::string& mode) {
   const char* const type = mode == "sum"    ? "ReduceSum"
                            : mode == "mean" ? "ReduceMean"

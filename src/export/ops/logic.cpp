@@ -14,7 +14,7 @@ Converter logical(const std::string& type) {
   };
 }
 
-/// Bit i of integers, as 0 or 1. Works on the bits of two's complement.
+/// Bit i of integers in two's complement, as 0 or 1.
 OnnxTensor bit(GraphWriter& w, const OnnxTensor& x, int64_t i) {
   const OnnxTensor divisor = w.scalar(int64_t{1} << i, at::kLong), two = w.scalar(2, at::kLong);
   const OnnxTensor shifted = floor_divide(w, x, divisor);
@@ -23,7 +23,7 @@ OnnxTensor bit(GraphWriter& w, const OnnxTensor& x, int64_t i) {
 
 int64_t bits_of(at::ScalarType dtype) { return 8 * static_cast<int64_t>(c10::elementSize(dtype)); }
 
-/// Before opset 18 ONNX has no bitwise operators: every bit is computed on its own.
+/// Before opset 18 ONNX has no bitwise operators: computes each bit separately.
 OnnxTensor bit_by_bit(GraphWriter& w, const std::string& type, const OnnxTensor& a,
                       const OnnxTensor& b, at::ScalarType dtype) {
   const int64_t bits = bits_of(dtype);

@@ -17,7 +17,7 @@ Converter formula(Formula f) {
   return [f](Call& c) -> NodeResult { return f(c.w, float_input(c)); };
 }
 
-/// For operators that leave integers as they are.
+/// Converter of a rounding operator, which leaves integers unchanged.
 Converter rounding(const std::string& type) {
   return [type](Call& c) -> NodeResult {
     const OnnxTensor x = c.tensor("input");
@@ -25,13 +25,13 @@ Converter rounding(const std::string& type) {
   };
 }
 
-/// Close to 0 the difference loses all digits; there the series is exact enough.
+/// exp(x) - 1 would lose all digits near 0.
 OnnxTensor expm1(GraphWriter& w, const OnnxTensor& x) {
   // tanh(x/2) * (exp(x) + 1)
   return w.mul(w.unary("Tanh", w.mul(x, 0.5)), w.add(w.unary("Exp", x), 1.0));
 }
 
-/// log(u) * x / (u - 1) with u = 1 + x as it was rounded, so that its error cancels.
+/// log(u) * x / (u - 1) with the rounded u = 1 + x, so that the rounding error cancels.
 OnnxTensor log1p(GraphWriter& w, const OnnxTensor& x) {
   const OnnxTensor u = w.add(x, 1.0), shift = w.sub(u, 1.0);
   const OnnxTensor exact = w.compare("Equal", shift, 0.0);
@@ -96,7 +96,7 @@ NodeResult round_decimals(Call& c) {
   return c.w.mul(c.w.unary("Round", c.w.div(x, unit)), unit);
 }
 
-/// Abs, Sign and their kind, which take integers, too.
+/// Converter of Abs, Sign and other operators that support integers, too.
 Converter any_type(const std::string& type) {
   return [type](Call& c) -> NodeResult {
     const NodeResult a = c.val("input");

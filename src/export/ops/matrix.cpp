@@ -33,7 +33,7 @@ bool is_zero(Call& c, std::string_view name) {
   return factor.is_plain() && factor.plain.to_double() == 0.0;
 }
 
-/// beta * input + alpha * product; torch does not look at the input when beta is 0.
+/// beta * input + alpha * product; torch ignores the input (even NaN) when beta is 0.
 OnnxTensor accumulate(Call& c, const OnnxTensor& product) {
   const OnnxTensor right = scaled(c, product, "alpha");
   if (is_zero(c, "beta")) return right;
@@ -55,7 +55,7 @@ NodeResult outer(Call& c) {
   return c.w.mul(c.w.unsqueeze(c.tensor("input"), {1}), c.w.unsqueeze(c.tensor("vec2"), {0}));
 }
 
-/// Every element of one times the whole other: axes are interleaved, then joined in pairs.
+/// Kronecker product: axes are interleaved, multiplied by broadcasting, then joined in pairs.
 NodeResult kron(Call& c) {
   OnnxTensor a = c.tensor("input"), b = c.tensor("other");
   GraphWriter& w = c.w;
@@ -80,7 +80,7 @@ NodeResult einsum(Call& c) {
                 c.tensors("operands")[0].dtype, std::nullopt);
 }
 
-/// |x|^p summed and rooted along axes; no axes means all.
+/// (sum |x|^p)^(1/p) along axes; no axes means all.
 OnnxTensor vector_norm(GraphWriter& w, const OnnxTensor& x, double p, const Ints& axes,
                        bool keepdim) {
   const auto reduce = [&](const char* type, const OnnxTensor& y) {

@@ -8,7 +8,7 @@
 namespace sparsebit::exports {
 namespace {
 
-/// [C] as [C, 1, ..., 1], so that it stands at axis 1 of an input of this rank.
+/// [C] as [C, 1, ..., 1], which broadcasts over axis 1 of an input of this rank.
 OnnxTensor per_channel(GraphWriter& w, const OnnxTensor& values, int64_t rank) {
   std::vector<int64_t> axes;
   for (int64_t i = 1; i < rank - 1; ++i) axes.push_back(i);
@@ -45,7 +45,7 @@ NodeResult running_norm(Call& c, const OnnxTensor& x) {
                 {{"epsilon", c.number("eps")}}, x.dtype, x.shape);
 }
 
-/// In eval mode: with running statistics where there are some, else with those of the batch.
+/// Eval mode: with running statistics if there are any, otherwise with those of the batch.
 NodeResult batch_norm(Call& c) {
   const OnnxTensor x = c.tensor("input");
   if (!c.is_none("running_mean")) return running_norm(c, x);
@@ -98,7 +98,7 @@ NodeResult layer_norm(Call& c) {
   return y;
 }
 
-/// Every group is one channel of an instance norm.
+/// Exported as an instance norm with one channel per group.
 NodeResult group_norm(Call& c) {
   const OnnxTensor x = c.tensor("input");
   const int64_t groups = c.integer("num_groups");
@@ -115,7 +115,8 @@ NodeResult group_norm(Call& c) {
 NodeResult local_response_norm(Call& c) {
   const OnnxTensor x = c.tensor("input");
   const int64_t size = c.integer("size");
-  // torch counts one channel more in front for even sizes, ONNX one more behind.
+  // For even sizes, torch's window has one more channel before the centre, ONNX's one more after
+  // it.
   if (size % 2 == 1 && x.rank() == 4) {
     return c.w.op("LRN", {x},
                   {{"alpha", c.number("alpha")},

@@ -12,12 +12,12 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// Copies of the far end in front, of the near end behind.
+/// Circular padding of one axis.
 OnnxTensor wrap(Call& c, const OnnxTensor& x, int64_t axis, int64_t before, int64_t after) {
   constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
   std::vector<OnnxTensor> parts;
   if (before > 0) parts.push_back(c.w.slice(x, axis, -before, kEnd));
-  // Negative amounts cut.
+  // Negative amounts crop.
   const OnnxTensor middle =
       before < 0 || after < 0
           ? c.w.slice(x, axis, std::max<int64_t>(0, -before), after < 0 ? after : kEnd)
@@ -27,7 +27,7 @@ OnnxTensor wrap(Call& c, const OnnxTensor& x, int64_t axis, int64_t before, int6
   return c.w.concat(parts, axis);
 }
 
-/// ONNX's Pad of negative amounts is not what every runtime does: cut with Slice instead.
+/// Crops negative amounts with Slice, since not every runtime supports them in Pad.
 OnnxTensor cut(Call& c, OnnxTensor x, Ints& pads) {
   const auto axes = static_cast<int64_t>(pads.size() / 2);
   for (int64_t i = 0; i < axes; ++i) {
@@ -89,7 +89,7 @@ OnnxTensor pad_spatial(Call& c, const OnnxTensor& x, const std::vector<int64_t>&
   pads.insert(pads.begin() + axes, leading, 0);
   pads.insert(pads.begin(), leading, 0);
   const std::string name = mode == "replicate" ? "edge" : mode;
-  // Bools and narrow integers have no kernel everywhere.
+  // Not every runtime has a Pad kernel for bool.
   const OnnxTensor wide = c.w.cast(rest, rest.dtype == at::kBool ? at::kInt : rest.dtype);
   const OnnxTensor fill = value.present() ? c.w.cast(value, wide.dtype) : value;
   return c.w.cast(c.w.pad(wide, pads, name, mode == "constant" ? fill : OnnxTensor{}), x.dtype);

@@ -10,7 +10,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// Settings of fold and unfold, height first.
+/// Parameters of fold and unfold, height first.
 struct Patches {
   Ints kernel, dilation, padding, stride;
 
@@ -20,7 +20,7 @@ struct Patches {
         padding(c.ints("padding", 2)),
         stride(c.ints("stride", 2)) {}
 
-  /// For each offset in the kernel and each window the place on one padded axis: [kernel, windows].
+  /// The position on one padded axis of each kernel offset in each window: [kernel, windows].
   at::Tensor places(size_t axis, int64_t size) const {
     const int64_t span = size + 2 * padding[axis] - dilation[axis] * (kernel[axis] - 1) - 1;
     const int64_t windows = span / stride[axis] + 1;
@@ -28,7 +28,7 @@ struct Patches {
            at::arange(windows, at::kLong).unsqueeze(0) * stride[axis];
   }
 
-  /// Places in the flattened padded plane: [kernel * kernel, windows * windows].
+  /// Positions in the flattened padded plane: [kernel * kernel, windows * windows].
   at::Tensor plane_places(int64_t height, int64_t width) const {
     const at::Tensor rows = places(0, height), columns = places(1, width);
     const at::Tensor grid = rows.unsqueeze(1).unsqueeze(3) * (width + 2 * padding[1]) +
@@ -56,8 +56,8 @@ NodeResult unfold(Call& c) {
   return unbatched ? w.squeeze(columns, {0}) : columns;
 }
 
-/// [N, C * kernel, windows] -> [N, C, H, W]. Every place of the plane sums the entries that lie on
-/// it: a product with a matrix of zeros and ones.
+/// [N, C * kernel, windows] -> [N, C, H, W]. Each pixel is the sum of the entries at its position,
+/// computed as a product with a matrix of zeros and ones.
 OnnxTensor sum_by_matrix(Call& c, const Patches& p, const OnnxTensor& x, const Ints& size) {
   GraphWriter& w = c.w;
   const at::Tensor places = p.plane_places(size[0], size[1]);
@@ -92,7 +92,7 @@ NodeResult fold(Call& c) {
   return unbatched ? w.squeeze(image, {0}) : image;
 }
 
-/// Windows of one dimension, which come as a new last dimension.
+/// Tensor.unfold: windows over one dimension become a new last dimension.
 NodeResult unfold_dim(Call& c) {
   const OnnxTensor x = c.tensor("input");
   const int64_t length = c.integer("size"), step = c.integer("step");
@@ -111,7 +111,7 @@ NodeResult unfold_dim(Call& c) {
   return c.w.transpose(found, order);
 }
 
-/// Where a diagonal runs in a matrix.
+/// Start and length of a diagonal in a matrix.
 struct Line {
   int64_t row, column, length;
 };
@@ -121,7 +121,7 @@ Line diagonal_line(int64_t rows, int64_t columns, int64_t offset) {
   return {row, column, std::max<int64_t>(0, std::min(rows - row, columns - column))};
 }
 
-/// Both dimensions go last, then the places of the line are gathered.
+/// Moves both dimensions to the end and gathers the diagonal's elements.
 OnnxTensor diagonal(Call& c, const OnnxTensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
   GraphWriter& w = c.w;
   dim1 = x.axis(dim1);
@@ -141,7 +141,7 @@ OnnxTensor diagonal(Call& c, const OnnxTensor& x, int64_t offset, int64_t dim1, 
   return w.gather(w.reshape(w.transpose(x, order), flat), w.constant(places), -1);
 }
 
-/// The last dimension on a diagonal of a new matrix.
+/// diag_embed: the last dimension becomes a diagonal of a matrix.
 OnnxTensor diagonal_matrix(Call& c, const OnnxTensor& x, int64_t offset) {
   GraphWriter& w = c.w;
   const int64_t length = x.size(-1), size = length + std::abs(offset);

@@ -47,8 +47,8 @@ Shape pooled_shape(const OnnxTensor& x, const Window& w) {
   return shape;
 }
 
-/// What must be added after each axis so that rounding down gives torch's output size. Nothing when
-/// a size is not fixed.
+/// Padding after each axis with which rounding down gives torch's output size. Nothing when a size
+/// is dynamic.
 std::optional<Ints> ends_for(const OnnxTensor& x, const Window& w) {
   Ints ends = w.padding;
   for (size_t i = 0; i < w.axes(); ++i) {
@@ -77,7 +77,7 @@ Ints whole(const Ints& starts, const Ints& ends) {
   return pads;
 }
 
-/// How many elements each window counts, as torch counts them.
+/// The divisor of each window, as torch counts elements.
 at::Tensor counted(const OnnxTensor& x, const Window& w, bool count_include_pad) {
   at::Tensor counts = at::ones({1, 1}, at::kDouble);
   for (size_t i = 0; i < w.axes(); ++i) {
@@ -153,7 +153,7 @@ Ints unpooled_size(Call& c, const OnnxTensor& x, const Window& w) {
   return wanted;
 }
 
-/// Values go to the positions in their plane that pooling noted.
+/// Writes values to the positions within their plane that max pooling returned.
 template <size_t N>
 NodeResult max_unpool(Call& c) {
   const OnnxTensor given = c.tensor("input"), x = batched<N>(c, given);
@@ -177,8 +177,8 @@ std::vector<OnnxTensor> maximum_pool(Call& c, const OnnxTensor& given, const Win
   OnnxTensor x = given;
   Ints starts = window.padding, stops = ends.value_or(window.padding);
   const bool fits = std::equal(stops.begin(), stops.end(), window.kernel.begin(), std::less<>());
-  if (!fits) {  // a runtime refuses padding as large as the kernel
-    if (with_indices) c.unsupported("positions of maxima in windows that reach that far outside");
+  if (!fits) {  // runtimes reject padding as large as the kernel
+    if (with_indices) c.unsupported("max pooling with indices and padding as large as the kernel");
     const OnnxTensor low = c.w.scalar(-std::numeric_limits<double>::infinity(), x.dtype);
     x = c.w.pad(x, whole(starts, stops), "constant", low);
     starts.assign(window.axes(), 0);
@@ -194,7 +194,7 @@ std::vector<OnnxTensor> maximum_pool(Call& c, const OnnxTensor& given, const Win
   found[0].dtype = x.dtype;
   if (!with_indices) return found;
   found[1].dtype = at::kLong;
-  // ONNX counts through the whole tensor, torch through one plane.
+  // ONNX's positions are relative to the whole tensor, torch's to one plane.
   OnnxTensor plane = c.w.ints({1});
   for (size_t i = 0; i < window.axes(); ++i)
     plane = c.w.mul(plane, c.w.size_of(given, static_cast<int64_t>(i) + 2));
@@ -217,7 +217,7 @@ OnnxTensor average_pool(Call& c, const OnnxTensor& x, const Window& window, bool
     const OnnxTensor mean = w.op("AveragePool", {x}, attrs, x.dtype, shape);
     return divisor == 0 ? mean : w.mul(mean, elements / static_cast<double>(divisor));
   }
-  // Windows that reach beyond the padding count fewer elements.
+  // Windows that reach beyond the padding have a smaller divisor.
   const OnnxTensor padded = w.pad(x, whole(window.padding, *ends), "constant");
   const OnnxTensor mean = w.op("AveragePool", {padded}, attrs, x.dtype, shape);
   if (divisor != 0) return w.mul(mean, elements / static_cast<double>(divisor));

@@ -12,12 +12,12 @@ struct Window {
   size_t axes() const { return kernel.size(); }
 };
 
-/// Average pooling of a batched input with torch's numbers, whatever the mode.
+/// Average pooling of a batched input with torch's results in every mode.
 /// @param divisor  0 = the number of elements in the window.
 OnnxTensor average_pool(Call& c, const OnnxTensor& x, const Window& window, bool count_include_pad,
                         int64_t divisor = 0);
 
-/// Maxima, and positions within a plane if wanted.
+/// Maxima and, with `with_indices`, their positions within a plane.
 std::vector<OnnxTensor> maximum_pool(Call& c, const OnnxTensor& x, const Window& window,
                                      bool with_indices);
 

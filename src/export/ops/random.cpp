@@ -36,7 +36,7 @@ Converter like(bool normal) {
   };
 }
 
-/// 1 with a probability: where a uniform number is smaller.
+/// 1 where a uniform random number is below the probability.
 NodeResult bernoulli(Call& c) {
   const OnnxTensor x = c.tensor("input");
   const at::ScalarType real = at::isFloatingType(x.dtype) ? x.dtype : at::kFloat;

@@ -9,7 +9,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// One kind of recurrent layer as ONNX has it.
+/// ONNX's operator for a kind of recurrent layer.
 struct Kind {
   const char* type;  ///< LSTM, GRU, RNN
   Ints gates;        ///< torch's gates in ONNX's order
@@ -25,7 +25,7 @@ struct Weights {
   OnnxTensor input_bias = {}, hidden_bias = {}, projection = {};
 };
 
-/// Blocks of rows in another order.
+/// Permutes the blocks of rows that belong to the gates.
 OnnxTensor reorder(GraphWriter& w, const OnnxTensor& x, const Ints& gates) {
   if (gates.size() == 1) return x;
   const int64_t rows = x.size(0) / static_cast<int64_t>(gates.size());
@@ -38,7 +38,7 @@ OnnxTensor reorder(GraphWriter& w, const OnnxTensor& x, const Ints& gates) {
   return w.gather(x, w.ints(order), 0);
 }
 
-/// [directions, ...] from one tensor per direction.
+/// Stacks one tensor per direction to [directions, ...].
 OnnxTensor stack(GraphWriter& w, const std::vector<OnnxTensor>& parts) {
   const bool known = std::all_of(parts.begin(), parts.end(),
                                  [](const OnnxTensor& p) { return p.constant.defined(); });
@@ -164,7 +164,7 @@ class Layers {
     return bias.present() ? w_.add(y, bias) : y;
   }
 
-  /// ONNX's LSTM has no projection: every step of the sequence is written out.
+  /// ONNX's LSTM has no projection: the time steps are unrolled.
   Step unrolled(const OnnxTensor& x, int64_t layer, const OnnxTensor& h0, const OnnxTensor& c0) {
     if (x.size(0) < 0) c_.unsupported("an LSTM with proj_size needs a sequence of fixed length");
     std::vector<OnnxTensor> sequences, ends_h, ends_c;
@@ -220,7 +220,7 @@ Converter single_state(const Kind& kind) {
   return [&kind](Call& c) { return Layers(c, kind).convert(c.optional("hx"), {}, false, false); };
 }
 
-/// One step of a cell: its input, its state, and the sums for all gates.
+/// One time step of a cell: the contributions of input and hidden state to all gates.
 struct CellStep {
   OnnxTensor from_input, from_hidden;
   bool batched;

@@ -12,7 +12,7 @@ using Ints = std::vector<int64_t>;
 
 Ints dims_of(Call& c) { return c.is_none("dim") ? Ints{} : c.ints("dim"); }
 
-/// In the type torch adds in: what is asked for, else integers as int64.
+/// The input in the type in which torch sums: `dtype` if given, otherwise int64 for integers.
 OnnxTensor summand(Call& c) {
   const OnnxTensor x = c.tensor("input");
   if (const auto dtype = c.args().optional_dtype("dtype")) return c.w.cast(x, *dtype);
@@ -25,7 +25,7 @@ NodeResult total(Call& c, const std::string& type) {
   return c.w.cast(c.w.reduce(type, wide, dims_of(c), c.flag("keepdim")), x.dtype);
 }
 
-/// Maxima and minima of any type.
+/// Maximum or minimum, for types that ONNX's reductions do not support, too.
 OnnxTensor extremum(Call& c, const std::string& type, const OnnxTensor& x, const Ints& dims,
                     bool keepdim) {
   if (x.rank() == 0) return x;
@@ -68,13 +68,13 @@ Converter arg_max_or_min(const std::string& type) {
   };
 }
 
-/// Variance, and the mean that it was computed with, both with the reduced axes kept.
+/// Variance and mean, both with the reduced axes kept.
 struct Moments {
   OnnxTensor variance, mean;
   Ints axes;
 };
 
-/// How many elements are reduced, as a tensor of type `dtype`.
+/// The number of reduced elements per result.
 OnnxTensor count_elements(Call& c, const OnnxTensor& x, const Ints& axes) {
   GraphWriter& w = c.w;
   OnnxTensor count = w.ints({1});
@@ -112,7 +112,7 @@ Converter spread(bool root, bool with_mean) {
   };
 }
 
-/// All or any: the least or the largest of the truth values.
+/// all() or any(): the minimum or maximum of the truth values.
 Converter truth(const std::string& type) {
   return [type](Call& c) -> NodeResult {
     const OnnxTensor x = c.tensor("input");

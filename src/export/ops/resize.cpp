@@ -10,7 +10,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// How Resize finds the place in the input for a place in the output, and what it takes from there.
+/// Resize's attributes for torch's interpolation mode and coordinates.
 Attrs resize_attributes(Call& c) {
   const std::string mode = c.text("mode");
   const bool align = !c.is_none("align_corners") && c.flag("align_corners");
@@ -68,10 +68,10 @@ Shape resized(const OnnxTensor& x, const OnnxTensor& sizes) {
   return shape;
 }
 
-/// What an antialiased resize does along one axis: [in, out].
+/// The matrix [in, out] of an antialiased resize along one axis.
 at::Tensor antialias_matrix(const std::string& mode, int64_t in, int64_t out, bool align,
                             c10::optional<double> factor, at::ScalarType dtype) {
-  // The identity, resized along its rows only.
+  // Resizing the rows of the identity gives the matrix.
   const at::Tensor rows = at::eye(in, at::kFloat).reshape({1, 1, in, in});
   const at::Tensor found =
       mode == "bicubic" ? at::_upsample_bicubic2d_aa(rows, {out, in}, align, factor, c10::nullopt)
@@ -79,8 +79,8 @@ at::Tensor antialias_matrix(const std::string& mode, int64_t in, int64_t out, bo
   return found.reshape({out, in}).t().contiguous().to(dtype);
 }
 
-/// ONNX Runtime's antialiasing has other weights than torch's; with fixed sizes both axes are
-/// products with constant matrices.
+/// ONNX Runtime's antialiasing weights differ from torch's. With fixed sizes, each axis is resized
+/// by a product with a constant matrix instead.
 OnnxTensor antialiased(Call& c, const OnnxTensor& x, const OnnxTensor& sizes) {
   const bool fixed = x.size(2) >= 0 && x.size(3) >= 0 && sizes.constant.defined();
   if (!fixed) c.unsupported("antialias needs fixed sizes");
@@ -99,7 +99,8 @@ OnnxTensor antialiased(Call& c, const OnnxTensor& x, const OnnxTensor& sizes) {
   return y;
 }
 
-/// With factors torch places the samples by the factor itself, with sizes by their ratio.
+/// torch computes sample coordinates from scale_factor if it is given, otherwise from the ratio of
+/// sizes.
 NodeResult interpolate(Call& c) {
   const OnnxTensor x = c.tensor("input");
   GraphWriter& w = c.w;
@@ -116,7 +117,7 @@ NodeResult interpolate(Call& c) {
   const Shape shape = resized(x, sizes);
   const bool recompute = !c.is_none("recompute_scale_factor") && c.flag("recompute_scale_factor");
   const OnnxTensor roi = w.opset() < 13 ? w.constant(at::empty({0}, at::kFloat)) : OnnxTensor{};
-  // Aligned corners are placed by sizes alone; runtimes and ONNX's reference disagree about
+  // With align_corners only the sizes matter; runtimes and ONNX's reference disagree about
   // factors.
   const bool align = !c.is_none("align_corners") && c.flag("align_corners");
   if (!c.is_none("scale_factor") && !recompute && !align) {
@@ -148,7 +149,7 @@ NodeResult pixel_shuffle(Call& c) {
   return x.rank() == 3 ? c.w.squeeze(y, {0}) : y;
 }
 
-/// SpaceToDepth orders channels another way: depth last in each block.
+/// Not exported as SpaceToDepth, which orders channels differently.
 NodeResult pixel_unshuffle(Call& c) {
   const OnnxTensor x = c.tensor("input");
   const int64_t f = c.integer("downscale_factor");
@@ -180,7 +181,7 @@ NodeResult grid_sample(Call& c) {
                 x.dtype, shape);
 }
 
-/// Coordinates of the output's pixels, from -1 to 1; last comes a 1 for the translation.
+/// Homogeneous coordinates of the output's pixels: from -1 to 1, then a 1 for the translation.
 at::Tensor base_grid(const Ints& sizes, bool align, at::ScalarType dtype) {
   const size_t axes = sizes.size();
   Ints shape = sizes;

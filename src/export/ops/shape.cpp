@@ -11,7 +11,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// Sizes, known or not, for Reshape. One unknown size among known ones need not be computed.
+/// The target shape of a Reshape. A single unknown size becomes -1 instead of being computed.
 OnnxTensor target_shape(Call& c, const NodeResult& shape) {
   if (!shape.is_sequence()) return c.int_vector(shape);
   std::vector<NodeResult> sizes = shape.items;
@@ -35,7 +35,7 @@ NodeResult reshape(Call& c, std::string_view argument) {
   const bool single = shape.is_plain() && shape.plain.is_sequence() &&
                       shape.plain.items().size() == 1 &&
                       shape.plain.items()[0].is<at::ScalarType>();
-  if (single) c.unsupported("looking at the bytes of a tensor as another type has no ONNX form");
+  if (single) c.unsupported("Tensor.view(dtype) has no ONNX form");
   return c.w.reshape(x, target_shape(c, shape));
 }
 
@@ -44,7 +44,7 @@ NodeResult reshape_like(Call& c) {
   return c.w.reshape(x, c.w.shape_of(other));
 }
 
-/// Sizes before, one for the joined axes, sizes after.
+/// The target shape is the sizes before, one for the joined axes, and the sizes after.
 NodeResult flatten(Call& c) {
   const OnnxTensor x = c.tensor("input");
   if (x.rank() == 0) return c.w.reshape(x, Shape{1});
@@ -91,7 +91,7 @@ NodeResult squeeze(Call& c) {
   if (!c.is_none("dim")) {
     if (x.rank() == 0) return x;
     const int64_t dim = x.axis(c.integer("dim"));
-    if (x.size(dim) < 0) return x;  // open sizes are not 1 in the model's runs, see find_shapes()
+    if (x.size(dim) < 0) return x;  // dynamic sizes are not 1 in the trial runs, see find_shapes()
     if (x.size(dim) == 1) axes.push_back(dim);
   } else {
     for (int64_t i = 0; i < x.rank(); ++i) {
@@ -125,7 +125,7 @@ NodeResult movedim(Call& c) {
   return c.w.transpose(x, order);
 }
 
-/// The part that is pushed out at one end comes in at the other.
+/// torch.roll along one axis.
 OnnxTensor roll_axis(Call& c, const OnnxTensor& x, int64_t axis, int64_t shift) {
   constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
   const int64_t size = x.size(axis);

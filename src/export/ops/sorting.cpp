@@ -6,7 +6,7 @@
 namespace sparsebit::exports {
 namespace {
 
-/// The best of a dimension: values in the input's type, and their positions.
+/// TopK of a dimension: values in the input's type, and their positions.
 std::vector<OnnxTensor> best(Call& c, const OnnxTensor& x, const OnnxTensor& count, int64_t dim,
                              bool largest) {
   std::vector<OnnxTensor> found = c.w.topk(c.w.cast(x, computable(x.dtype)), count, dim, largest);
@@ -27,7 +27,7 @@ NodeResult topk(Call& c) {
   return NodeResult::sequence({found[0], found[1]});
 }
 
-/// The lower of the two middle elements.
+/// torch.median: for even sizes, the lower of the two middle elements.
 NodeResult median(Call& c) {
   GraphWriter& w = c.w;
   OnnxTensor x = c.tensor("input");
@@ -49,7 +49,7 @@ NodeResult median(Call& c) {
   return NodeResult::sequence({last(low[0]), last(low[1])});
 }
 
-/// How many boundaries are smaller than each value (or not larger, from the right).
+/// searchsorted: the number of boundaries smaller than each value (`right`: not larger).
 OnnxTensor count_below(Call& c, const OnnxTensor& boundaries, const OnnxTensor& values, bool right,
                        bool out_int32) {
   GraphWriter& w = c.w;
@@ -68,7 +68,7 @@ NodeResult searchsorted(Call& c) {
   if (!c.is_none("sorter")) sequence = w.gather_elements(sequence, c.tensor("sorter"), -1);
   const NodeResult given = c.val("input");
   const OnnxTensor values = holds_tensor(given) ? c.sym(given) : c.operand(given, sequence.dtype);
-  // Rows of several sequences go with rows of values: [..., 1, n] against [..., m, 1].
+  // Each sequence belongs to a row of values: [..., 1, n] against [..., m, 1].
   if (sequence.rank() > 1) sequence = w.unsqueeze(sequence, {-2});
   return count_below(c, sequence, values, right, c.flag("out_int32"));
 }

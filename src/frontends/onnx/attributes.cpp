@@ -12,7 +12,7 @@ using fx::List;
 using fx::Value;
 using onnx::AttributeProto;
 
-/// Old files leave the type out; then the field that is set tells.
+/// Old files leave the type out; then the type follows from the field that is set.
 AttributeProto::AttributeType type_of(const AttributeProto& attribute) {
   if (attribute.type() != AttributeProto::UNDEFINED) return attribute.type();
   if (attribute.has_f()) return AttributeProto::FLOAT;
@@ -40,7 +40,7 @@ List doubles(const google::protobuf::RepeatedField<float>& items) {
 }
 
 Value as_text(AttributeProto attribute, io::ExternalData& external) {
-  // The exported file would point to data files it does not have.
+  // Load external data: the exported file would otherwise point to missing data files.
   io::for_each_tensor(attribute, [&external](onnx::TensorProto& tensor) {
     io::embed_external_data(tensor, external);
   });
@@ -48,10 +48,10 @@ Value as_text(AttributeProto attribute, io::ExternalData& external) {
   return Dict{{std::move(text.form), std::move(text.text)}};
 }
 
-/// Whether a tensor of libtorch can have this element type, not only its values.
+/// Whether libtorch has this element type itself, rather than only a wider one for its values.
 bool has_own_dtype(int type) { return io::scalar_type_of(type) && !io::is_four_bit(type); }
 
-/// Strings of a file may be any bytes; a Value's are text.
+/// Strings of a file may contain any bytes; a Value holds text only.
 bool is_printable(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= 32 && c < 127; });
 }
@@ -72,7 +72,7 @@ AttributeProto* Attributes::find(std::string_view name) const {
 
 AttributeProto* Attributes::find(std::string_view name, AttributeProto::AttributeType type) const {
   AttributeProto* const attribute = find(name);
-  // An empty list without type cannot be told from other empty lists.
+  // An empty list without a type could be of any list type, so UNDEFINED is accepted.
   const auto found = attribute ? type_of(*attribute) : AttributeProto::UNDEFINED;
   SPARSEBIT_CHECK(!attribute || found == type || found == AttributeProto::UNDEFINED, InvalidModel,
                   "attribute '", name, "' is of type ", AttributeProto::AttributeType_Name(found),
@@ -139,7 +139,7 @@ std::optional<at::Tensor> Attributes::tensor(std::string_view name) const {
   if (!attribute) return std::nullopt;
   const int type = attribute->t().data_type();
   SPARSEBIT_CHECK(!io::is_four_bit(type) || node_.op_type() == "Constant", Unsupported,
-                  "elements of type ", io::onnx_type_name(type), " cannot be computed with");
+                  "element type ", io::onnx_type_name(type), " is not supported");
   onnx::TensorProto copy = attribute->t();  // the node may still have to be carried unchanged
   return io::take_tensor(copy, external_);
 }
@@ -148,8 +148,8 @@ std::optional<at::ScalarType> Attributes::dtype(std::string_view name) const {
   if (!has(name)) return std::nullopt;
   const auto type = static_cast<int>(integer(name));
   const std::optional<at::ScalarType> dtype = io::scalar_type_of(type);
-  SPARSEBIT_CHECK(has_own_dtype(type), Unsupported, "elements of type ", io::onnx_type_name(type),
-                  " cannot be computed with");
+  SPARSEBIT_CHECK(has_own_dtype(type), Unsupported, "element type ", io::onnx_type_name(type),
+                  " is not supported");
   return dtype;
 }
 
@@ -204,7 +204,7 @@ fx::Value attribute_argument(const AttributeProto& attribute, io::ExternalData& 
   if (is_list && is_empty) return List();
   Value value = carried_attribute(attribute, external);
   SPARSEBIT_CHECK(!value.is<Dict>(), Unsupported, "the attribute '", attribute.name(),
-                  "' cannot be computed with");
+                  "' is of an unsupported type");
   return value;
 }
 

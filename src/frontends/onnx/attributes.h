@@ -13,16 +13,16 @@
 
 namespace sparsebit::frontends {
 
-/// The attributes of an ONNX node by name. Notes which were asked for: a node with an attribute
-/// that its converter does not know is not understood.
+/// The attributes of an ONNX node by name. Records which attributes were read: a node with an
+/// attribute that its converter did not read is carried unchanged, see carry_unchanged().
 class Attributes {
  public:
   Attributes(onnx::NodeProto& node, io::ExternalData& external);
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
 
-  // Each throws InvalidModel when the attribute has another type, and, without default, when it is
-  // missing.
+  // Each getter throws InvalidModel when the attribute has another type, and, if the getter takes
+  // no default, when it is missing.
   int64_t integer(std::string_view name) const;
   int64_t integer(std::string_view name, int64_t otherwise) const;
   bool flag(std::string_view name, bool otherwise) const { return integer(name, otherwise) != 0; }
@@ -37,9 +37,9 @@ class Attributes {
   /// An element type given by its ONNX number; throws Unsupported when libtorch does not have it.
   std::optional<at::ScalarType> dtype(std::string_view name) const;
 
-  /// Says that an attribute has no influence here.
+  /// Marks an attribute that has no influence as read.
   void ignore(std::string_view name) const { find(name); }
-  /// Attributes nobody asked for.
+  /// Attributes that were not read.
   std::vector<std::string> unread() const;
 
  private:
@@ -53,12 +53,12 @@ class Attributes {
 };
 
 /// An attribute as an argument of a node that is carried through unchanged; the exporter's
-/// carried_node() is its inverse. What has no Value of its own is a Dict with its text, see
-/// io/onnx_attribute.h; external data is inside.
+/// carried_node() is its inverse. An attribute without a matching Value type is a Dict with its
+/// text, see io/onnx_attribute.h. External data is loaded into the Value.
 fx::Value carried_attribute(const onnx::AttributeProto& attribute, io::ExternalData& external);
 
-/// An attribute as an argument of an operator that computes. Throws Unsupported when it has no
-/// Value.
+/// An attribute as an argument of an operator that can be run. Throws Unsupported when no Value
+/// type matches it.
 fx::Value attribute_argument(const onnx::AttributeProto& attribute, io::ExternalData& external);
 
 }  // namespace sparsebit::frontends

@@ -40,7 +40,7 @@ onnx::GraphProto& branch_of(onnx::NodeProto& node, bool condition) {
   for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
     if (attribute.name() != name || !attribute.has_g()) continue;
     SPARSEBIT_CHECK(attribute.g().output_size() == node.output_size(), InvalidModel, "its ", name,
-                    " has ", attribute.g().output_size(), " results, and the node has ",
+                    " has ", attribute.g().output_size(), " results, but the node has ",
                     node.output_size());
     return *attribute.mutable_g();
   }

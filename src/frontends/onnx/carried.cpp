@@ -18,7 +18,7 @@ namespace {
 
 using fx::Value;
 
-/// Walks the subgraphs of a node and notes names that none of them defines.
+/// Walks the subgraphs of a node and collects names that none of them defines.
 class CaptureFinder {
  public:
   void visit(const onnx::NodeProto& node) {
@@ -70,16 +70,17 @@ void collect_domains(const onnx::NodeProto& node, std::set<std::string>& domains
   });
 }
 
-/// 4-bit integers are bytes in the graph; the node has to get what it expects.
-Value as_it_was(GraphBuilder& builder, const std::string& name, const OperatorSets& sets) {
+/// An input of a carried node. 4-bit integers are one byte each in the graph, but the node expects
+/// its original element type.
+Value original_input(GraphBuilder& builder, const std::string& name, const OperatorSets& sets) {
   const Operand* operand = name.empty() ? nullptr : builder.find(name);
   SPARSEBIT_CHECK(name.empty() || operand, InvalidModel, "reads '", name,
-                  "', which nothing computes");
+                  "', which is not defined");
   if (!operand) return {};
   return packed(builder, name, builder.as_tensor(*operand), sets);
 }
 
-/// What the exporter has to know of a node besides its inputs and attributes.
+/// Facts that the exporter needs about a node besides its inputs and attributes.
 void add_notes(fx::Kwargs& kwargs, const onnx::NodeProto& node, const OperatorSets& sets,
                const std::vector<std::string>& captures, const std::string& reason) {
   kwargs.emplace_back("_opset", sets.version(node.domain()));
@@ -113,11 +114,12 @@ void carry_unchanged(GraphBuilder& builder, const onnx::NodeProto& node, const O
   std::vector<std::string> names(node.input().begin(), node.input().end());
   names.insert(names.end(), captures.begin(), captures.end());
   std::vector<Value> args;
-  for (const std::string& name : names) args.push_back(as_it_was(builder, name, sets));
+  for (const std::string& name : names) args.push_back(original_input(builder, name, sets));
 
   fx::Kwargs kwargs;
   for (const onnx::AttributeProto& attribute : node.attribute()) {
-    // Names that start with an underscore are our notes; the file's own get a second one.
+    // A leading underscore marks our own notes; attributes of the file that start with one get a
+    // second one.
     const std::string name = (attribute.name().starts_with('_') ? "_" : "") + attribute.name();
     kwargs.emplace_back(name, carried_attribute(attribute, builder.external()));
   }
@@ -126,7 +128,7 @@ void carry_unchanged(GraphBuilder& builder, const onnx::NodeProto& node, const O
   fx::Node& carried =
       builder.call(fx::Opcode::CallFunction, target_of(node), std::move(args), std::move(kwargs));
   if (!node.name().empty())
-    carried.rename(as_path(node.name()));  // by which it is found in the file
+    carried.rename(as_path(node.name()));  // keeps the node recognizable in the file
   for (int i = 0; i < node.output_size(); ++i) {
     if (node.output(i).empty()) continue;
     fx::Node& result =

@@ -12,14 +12,14 @@ namespace sparsebit::frontends {
 class GraphBuilder;
 class OperatorSets;
 
-/// Puts a node that is not understood into the graph as it is, so that it is shown and exported
-/// unchanged, and defines its results. See docs/concepts/onnx.md for the form.
+/// Adds an unsupported node to the graph unchanged, so that it can be shown and exported, and
+/// defines its results. See docs/concepts/onnx.md for the form.
 ///
-/// @param reason  why it is not understood; empty when the operator is not known at all.
+/// @param reason  why the node is not supported; empty for an unknown operator.
 void carry_unchanged(GraphBuilder& builder, const onnx::NodeProto& node, const OperatorSets& sets,
                      const std::string& reason);
 
-/// Names that the subgraphs of a node (If, Loop, Scan) take from outside, each once.
+/// Names that the subgraphs of a node (If, Loop, Scan) capture from outside, each once.
 std::vector<std::string> captured_names(const onnx::NodeProto& node);
 
 }  // namespace sparsebit::frontends

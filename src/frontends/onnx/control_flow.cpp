@@ -26,7 +26,7 @@ using fx::Kwargs;
 using fx::Value;
 using Values = std::vector<Value>;
 
-/// No real loop takes longer, and a file cannot ask for an endless one.
+/// Bounds the running time: more than any real loop needs, but not endless.
 constexpr int64_t kMostIterations = int64_t{1} << 24;
 
 const Value* find(const Kwargs& kwargs, std::string_view name) {
@@ -42,7 +42,8 @@ std::optional<onnx::AttributeProto> attribute_of(const Value& value) {
   return io::attribute_from_text(items[0].first, items[0].second.string());
 }
 
-/// The graph in an attribute, with the operator sets of its file, as the notes of the node say.
+/// The graph in an attribute, with the operator sets of its file, which are stored as `_opset` and
+/// `_domains` on the node.
 onnx::ModelProto inner_model(const Kwargs& kwargs, const char* attribute) {
   const Value* value = find(kwargs, attribute);
   const auto proto = value ? attribute_of(*value) : std::nullopt;
@@ -68,13 +69,13 @@ Tensor as_tensor(const Value& value) {
   return value.tensor();
 }
 
-/// Captured values stand behind the inputs.
+/// Captured values by name; their arguments follow the inputs.
 std::map<std::string, Tensor> captured(const Values& args, const Kwargs& kwargs) {
   std::map<std::string, Tensor> values;
   const Value* names = find(kwargs, "_captures");
   if (!names) return values;
   const size_t count = names->items().size();
-  SPARSEBIT_CHECK(args.size() >= count, InvalidModel, "captures ", count, " values and has ",
+  SPARSEBIT_CHECK(args.size() >= count, InvalidModel, "captures ", count, " values but has ",
                   args.size(), " arguments");
   for (size_t i = 0; i < count; ++i)
     values[names->items()[i].string()] = as_tensor(args[args.size() - count + i]).detach();
@@ -100,7 +101,7 @@ Value run_if(const Values& args, const Kwargs& kwargs) {
   return interpreter.run({});
 }
 
-/// What is known of a value that changes from one iteration to the next: type and rank.
+/// Declares a value that changes from one iteration to the next: only type and rank are known.
 void describe_state(onnx::ValueInfoProto& input, const Tensor& first) {
   onnx::TypeProto_Tensor& type = *input.mutable_type()->mutable_tensor_type();
   type.Clear();
@@ -169,7 +170,7 @@ class Loop {
   bool goes_on_ = true;
   Values states_;
   std::vector<std::vector<Tensor>> scans_;  // by result, of each iteration
-  std::vector<Tensor> empty_scans_;         // what there is after no iteration
+  std::vector<Tensor> empty_scans_;         // the results of a loop without iterations
   std::unique_ptr<fx::GraphModule> body_;
 };
 

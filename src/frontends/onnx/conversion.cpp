@@ -15,13 +15,13 @@ using fx::Value;
 
 namespace {
 
-/// Results of constants up to this many elements are computed whatever the operator: shapes, masks
-/// and scales.
+/// Calls on constants are folded for any operator when the constants have up to this many elements:
+/// shapes, masks and scales.
 constexpr int64_t kSmallConstant = 1024;
-/// What operators can make of several constants at most, each element meeting each.
+/// Largest product of the element counts of several constants, which bounds the result's size.
 constexpr int64_t kLargestProduct = 1 << 20;
 
-/// Whether an index picks each element once at most: a tensor can name one many times.
+/// Whether an index picks each element at most once: a tensor index can repeat elements.
 bool picks_once(const Value& index) {
   if (index.is<fx::Tuple>()) {
     return std::all_of(index.items().begin(), index.items().end(), picks_once);
@@ -39,7 +39,7 @@ bool never_grows(std::string_view target, const std::vector<Value>& args) {
   return std::find(functions.begin(), functions.end(), target) != functions.end();
 }
 
-/// Adds up the elements of all tensors in a value, and multiplies them.
+/// Sum and product of the element counts of all tensors in a value.
 struct Elements {
   int64_t sum = 0, product = 1, largest = 0;
   int64_t element_size = 1;  // of the widest, in bytes
@@ -56,12 +56,12 @@ struct Elements {
     product = std::min(product, kLargestProduct + 1) * std::min(count, kLargestProduct + 1);
   }
 
-  /// What a result of all of them takes more than one of only the largest would, which the file has
-  /// room for: one constant can be joined to itself many times.
+  /// Bytes of a result of all tensors beyond the size of the largest one, which is in the file
+  /// anyway: one constant can be concatenated with itself many times.
   int64_t added_bytes() const { return (sum - largest) * element_size; }
 };
 
-/// @param budget  bytes that may still be taken
+/// @param budget  bytes that folded constants may still take
 bool can_compute_now(std::string_view target, const std::vector<Value>& args,
                      const fx::Kwargs& kwargs, int64_t budget) {
   Elements elements;

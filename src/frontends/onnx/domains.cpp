@@ -28,7 +28,7 @@ std::optional<int64_t> OperatorSets::find(const std::string& domain) const {
 int64_t OperatorSets::version(const std::string& domain) const {
   const std::optional<int64_t> stated = find(domain);
   SPARSEBIT_CHECK(stated || !io::is_default_domain(domain), InvalidModel,
-                  "the file does not say which version of ONNX's operators it uses");
+                  "opset_import states no version of ONNX's own operators");
   return stated.value_or(1);
 }
 

@@ -17,12 +17,12 @@ class OperatorSets {
   OperatorSets() = default;
   explicit OperatorSets(const Entries& entries);
 
-  /// Nothing when the file does not say.
+  /// Empty when the file does not state it.
   std::optional<int64_t> find(const std::string& domain) const;
   /// Each domain once, the default one as "".
   const std::map<std::string, int64_t>& versions() const { return versions_; }
   void add(const std::string& domain, int64_t version);
-  /// 1 when the file does not say, which is InvalidModel for the default domain.
+  /// 1 when the file does not state it; throws InvalidModel for the default domain.
   int64_t version(const std::string& domain) const;
 
  private:

@@ -17,7 +17,7 @@ const onnx::OpSchema* schema_of(const Conversion& c) {
   return onnx::OpSchemaRegistry::Schema(c.type(), static_cast<int>(opset), "");
 }
 
-/// "tensor(int64)" as ONNX's table has it.
+/// The dtype of a type as ONNX's operator schemas write it: "tensor(int64)".
 MaybeDtype dtype_of(const std::string& type) {
   if (!type.starts_with("tensor(") || !type.ends_with(")")) return std::nullopt;
   std::string name = type.substr(7, type.size() - 8);
@@ -27,13 +27,13 @@ MaybeDtype dtype_of(const std::string& type) {
   return io::scalar_type_of(number);
 }
 
-/// The parameter at a position; the last one may stand for all that follow.
+/// The parameter at a position; a variadic last one stands for all that follow.
 template <class Parameters>
 const typename Parameters::value_type* parameter(const Parameters& parameters, size_t i) {
   return parameters.empty() ? nullptr : &parameters[std::min(i, parameters.size() - 1)];
 }
 
-/// What an attribute or an input says where the table only lists what is possible.
+/// The type stated by an attribute or an input, for results whose schema allows several types.
 MaybeDtype stated_dtype(const Conversion& c) {
   const Attributes& a = c.attributes();
   if (c.type() == "DequantizeLinear") return c.dtype(1);

@@ -18,7 +18,7 @@ fx::Value cast(GraphBuilder& builder, const fx::Value& value, int type, const Op
       {{"to", int64_t{type}}, {"_opset", sets.version("")}, {"_outputs", int64_t{1}}});
 }
 
-/// An element type that a node asks for, or that the constant in its attribute has.
+/// The element type stated by an attribute of the node, or of the constant in an attribute.
 int type_in_attributes(const onnx::NodeProto& node) {
   for (const onnx::AttributeProto& attribute : node.attribute()) {
     const std::string& name = attribute.name();
@@ -30,14 +30,14 @@ int type_in_attributes(const onnx::NodeProto& node) {
   return 0;
 }
 
-/// The input whose type a result has; -1 when there is none.
+/// The input that has the same type as the result; -1 when there is none.
 int input_of_same_type(const std::string& type) {
   if (type == "QuantizeLinear") return 2;
   if (type == "CastLike") return 1;
   return moves_elements(type) || type == "Pad" ? 0 : -1;
 }
 
-/// What the branches of an If say.
+/// The type of result i according to the branches of an If.
 int type_in_subgraphs(const onnx::NodeProto& node, int i) {
   int type = 0;
   if (node.op_type() != "If") return type;

@@ -11,29 +11,29 @@ namespace sparsebit::frontends {
 class GraphBuilder;
 class OperatorSets;
 
-// 4-bit integers are kept one in a byte, which is enough to move them and to widen them. Whatever
-// computes with them would get the limits of 8 bits, so such nodes are carried, not run. What a
-// carried node makes are 4-bit integers in the exported file too, "packed" here: whatever reads
-// their elements is carried as well.
+// 4-bit integers are stored one per byte, which is enough to move and to widen them. Arithmetic on
+// them would saturate and wrap at 8 bits instead of 4, so such nodes are carried, not run. The
+// results of a carried node are 4-bit integers in the exported file too, called "packed" here:
+// nodes that read their elements are carried as well.
 
 /// Whether an operator may read bytes that stand for 4-bit integers.
 bool takes_four_bits(const std::string& type);
 
-/// Whether it reads the shape of its input only, so that packed ones do not matter.
+/// Whether an operator reads only the shape of its input, so that the input may be packed.
 bool reads_shape_only(const std::string& type);
 
-/// Whether its result consists of elements of its first input, so that they are 4-bit integers
-/// again.
+/// Whether an operator's result consists of elements of its first input, so that 4-bit integers
+/// stay 4-bit integers.
 bool moves_elements(const std::string& type);
 
-/// The type of 4-bit integers that result `i` of a carried node consists of; 0 when it does not.
+/// The 4-bit element type of result `i` of a carried node; 0 for other types.
 int packed_type(const GraphBuilder& builder, const onnx::NodeProto& node, int i);
 
-/// Bytes become 4-bit integers, which a carried node expects; other values stay.
+/// Turns bytes into the 4-bit integers that a carried node expects; other values stay unchanged.
 fx::Value packed(GraphBuilder& builder, const std::string& name, const fx::Value& value,
                  const OperatorSets& sets);
 
-/// 4-bit integers that a carried node makes become bytes, one in each.
+/// Turns the 4-bit integers of a carried node into one byte each.
 fx::Value unpacked(GraphBuilder& builder, const std::string& name, const OperatorSets& sets);
 
 }  // namespace sparsebit::frontends

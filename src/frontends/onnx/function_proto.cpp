@@ -34,7 +34,8 @@ std::string text_of(const Message& message, int number) {
   return text;
 }
 
-/// Nothing when the linked library does not know the operator or the operator set.
+/// The operator set that introduced this form of the operator; empty when the linked library does
+/// not know the operator or the operator set.
 std::optional<int> since_version(const std::string& type, int64_t version) {
   const auto& ranges = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
   if (version > ranges.at("").second) return std::nullopt;
@@ -42,7 +43,7 @@ std::optional<int> since_version(const std::string& type, int64_t version) {
   return schema ? std::optional(schema->SinceVersion()) : std::nullopt;
 }
 
-/// Whether an operator may be another one in another version.
+/// Whether an operator may mean something else in operator set `b` than in `a`.
 bool may_differ(const onnx::NodeProto& node, int64_t a, int64_t b) {
   if (a == b) return false;
   const auto before =
@@ -50,7 +51,7 @@ bool may_differ(const onnx::NodeProto& node, int64_t a, int64_t b) {
   return !before || before != since_version(node.op_type(), b);
 }
 
-/// The first node whose operator may be another one; null when there is none.
+/// The first node whose operator may mean something else; null when there is none.
 template <class Nodes>
 const onnx::NodeProto* find_changed(const Nodes& nodes, const OperatorSets& written_for,
                                     const OperatorSets& used) {
@@ -78,8 +79,9 @@ std::map<std::string, onnx::AttributeProto> defaults_of(const onnx::FunctionProt
   std::map<std::string, onnx::AttributeProto> defaults;
   for_each_unknown(function, kFunctionDefaults, [&](const std::string& bytes) {
     onnx::AttributeProto attribute;
-    SPARSEBIT_CHECK(attribute.ParseFromString(bytes), InvalidModel, "a default of the function '",
-                    function.name(), "' cannot be read");
+    SPARSEBIT_CHECK(attribute.ParseFromString(bytes), InvalidModel,
+                    "an attribute default of the function '", function.name(),
+                    "' cannot be parsed");
     defaults[attribute.name()] = attribute;
   });
   return defaults;

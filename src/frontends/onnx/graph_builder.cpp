@@ -35,7 +35,7 @@ bool same_attributes(const fx::Module& a, const fx::Module& b) {
   return true;
 }
 
-/// Whether `module` is the layer described, so that a second call of it is meant.
+/// Whether `module` equals `layer`, so that a node is another call of it.
 bool is_same_layer(const fx::Module& module, const fx::Module& layer,
                    const fx::ModuleState& state) {
   return module.type() == layer.type() && same_attributes(module, layer) &&
@@ -43,11 +43,11 @@ bool is_same_layer(const fx::Module& module, const fx::Module& layer,
          same_tensors(module.own_buffers(), state.buffers);
 }
 
-/// libtorch computes with as many axes as this; a file that tells of more is broken, and would take
-/// time for each.
+/// libtorch supports at most kMostAxes axes; a file with more is damaged, and every axis costs
+/// time.
 void check_rank(const std::string& name, int64_t rank) {
   SPARSEBIT_CHECK(rank <= kMostAxes, InvalidModel, "'", without_control_characters(name), "' has ",
-                  rank, " axes, and a tensor has ", kMostAxes, " at most");
+                  rank, " axes, expected at most ", kMostAxes);
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ void GraphBuilder::define(const std::string& name, Operand operand) {
     ++names_of_[&node];
   }
   const auto [it, is_new] = operands_.emplace(name, std::move(operand));
-  SPARSEBIT_CHECK(is_new, InvalidModel, "'", name, "' is computed twice");
+  SPARSEBIT_CHECK(is_new, InvalidModel, "'", name, "' is defined twice");
 }
 
 const Operand* GraphBuilder::find(const std::string& name) const {
@@ -76,7 +76,7 @@ const Operand* GraphBuilder::find(const std::string& name) const {
 
 void GraphBuilder::set_info(const std::string& name, fx::TensorInfo info) {
   check_rank(name, static_cast<int64_t>(info.shape.size()));
-  // No real axis is longer; rules that compute with sizes need not think of overflow then.
+  // No real axis is longer, and the bound keeps arithmetic with sizes from overflowing.
   constexpr int64_t kLongestAxis = int64_t{1} << 31;
   std::replace_if(
       info.shape.begin(), info.shape.end(), [](int64_t size) { return size > kLongestAxis; }, -1);
@@ -179,8 +179,9 @@ std::string GraphBuilder::layer_path(const fx::ModuleState& state) const {
   return node_path_;
 }
 
-/// Makes room for what comes to a path: removes layers above it, which would own it.
-/// @param at_path  the layer at the path itself as well, which another layer would replace
+/// Makes room for a new layer or tensor at a path: removes unused layers above it, of which it
+/// would become a part.
+/// @param at_path  also remove an unused layer at the path itself
 void GraphBuilder::drop_unused_layers(const std::string& path, bool at_path) {
   if (unused_layers_.empty()) return;
   for (size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
@@ -190,7 +191,7 @@ void GraphBuilder::drop_unused_layers(const std::string& path, bool at_path) {
   if (at_path && unused_layers_.erase(path) > 0) module_->remove_module(path);
 }
 
-/// Whether nothing stands at a path yet, and no layer or tensor above it.
+/// Whether a path is free, and no layer or tensor is above it.
 bool GraphBuilder::is_free(const std::string& path) const {
   const bool taken = module_->find(path) && !unused_layers_.contains(path);
   if (taken || module_->find_tensor(path)) return false;
@@ -209,7 +210,7 @@ std::string GraphBuilder::free_path(const std::string& wish) {
   std::replace(flat.begin(), flat.end(), '.', '_');
   std::string path = flat;
   if (is_free(path)) return path;
-  int& number = numbered_paths_[flat];  // numbers before it are taken
+  int& number = numbered_paths_[flat];  // smaller numbers are taken
   const auto next = [&] { return flat + "_" + std::to_string(number + 1); };
   for (path = next(); !is_free(path); path = next()) ++number;
   return path;
@@ -311,7 +312,7 @@ std::unique_ptr<fx::GraphModule> GraphBuilder::finish(const std::vector<std::str
   std::vector<Value> results;
   for (const std::string& name : names) {
     const Operand* operand = find(name);
-    SPARSEBIT_CHECK(operand, InvalidModel, "the output '", name, "' is never computed");
+    SPARSEBIT_CHECK(operand, InvalidModel, "the output '", name, "' is not defined");
     results.push_back(as_argument(as_tensor(*operand)));
   }
   for (const std::string& path : unused_layers_) module_->remove_module(path);

@@ -19,10 +19,10 @@
 
 namespace sparsebit::frontends {
 
-/// The graph and module tree that an ONNX model turns into, and what its names stand for.
+/// Builds the graph and module tree of an ONNX model, and maps its value names to operands.
 class GraphBuilder {
  public:
-  /// @param type  of the module: what the model is called.
+  /// @param type  of the root module: the name of the model.
   GraphBuilder(io::ExternalData& external, std::string type);
 
   io::ExternalData& external() { return external_; }
@@ -33,63 +33,64 @@ class GraphBuilder {
   // --- names of the file -----------------------------------------------------------------------
 
   void define(const std::string& name, Operand operand);
-  /// Null when nothing of this name was defined yet.
+  /// Null when the name is not defined yet.
   const Operand* find(const std::string& name) const;
   void set_info(const std::string& name, fx::TensorInfo info);
   const fx::TensorInfo* info(const std::string& name) const;
   /// The element type of a value whose shape is not known.
   void set_dtype(const std::string& name, at::ScalarType dtype) { dtypes_[name] = dtype; }
-  /// From the shape's note or from set_dtype().
+  /// From the recorded shape or from set_dtype().
   std::optional<at::ScalarType> dtype(const std::string& name) const;
-  /// Says that bytes stand for 4-bit integers, given ONNX's number of their type.
+  /// Records that the bytes of a value stand for 4-bit integers, given ONNX's number of their type.
   void note_four_bit(const std::string& name, int type) { four_bit_[name] = type; }
-  /// 0 when a value has no 4-bit integers.
+  /// ONNX's number of the 4-bit element type; 0 for other values.
   int four_bit_type(const std::string& name) const;
-  /// Says that a value has 4-bit integers which are no bytes: a node that is carried makes them.
+  /// Records that a value consists of packed 4-bit integers, not bytes: results of carried nodes.
   void note_packed(const std::string& name, int type);
   bool is_packed(const std::string& name) const { return packed_.contains(name); }
-  /// From now on the name stands for `bytes` instead.
+  /// Redefines the name as `bytes`.
   void unpack(const std::string& name, const fx::Value& bytes);
   /// A weight of the file: reading it in the graph uses a parameter of this name.
   void define_initializer(const std::string& name, at::Tensor tensor);
 
-  /// How often the file reads a name, results of the whole model included.
+  /// Counts how often the file reads each name, including the outputs of the model.
   void count_reads(const onnx::GraphProto& graph);
-  /// Whether the file reads this value in one place only, under whatever name.
+  /// Whether the file reads this value in one place only, counting all its names.
   bool is_read_once(const std::string& name) const;
 
   // --- nodes -----------------------------------------------------------------------------------
 
-  /// Where the nodes that follow come from, for their module paths and for weights without name.
+  /// Sets the source of the nodes that follow, for their module paths and for weights without a
+  /// name.
   void enter(const onnx::NodeProto& node);
   fx::Node& call(fx::Opcode op, std::string_view target, std::vector<fx::Value> args,
                  fx::Kwargs kwargs);
   fx::Node& call_layer(std::string_view type, std::vector<fx::Value> constructor,
                        fx::Kwargs options, const fx::ModuleState& state,
                        std::vector<fx::Value> args);
-  /// Constants become get_attr nodes, all of one tensor the same.
+  /// Constants become get_attr nodes, one per tensor.
   fx::Value as_argument(const fx::Value& value);
   /// An operand as tensor: shape arithmetic becomes torch.tensor([...]).
   fx::Value as_tensor(const Operand& operand);
 
-  /// A constant made from another by `make`: made once for each `how`.
+  /// A constant made from another by `make`, cached by the key `how`.
   at::Tensor derived(const at::Tensor& from, const std::string& how,
                      const std::function<at::Tensor()>& make);
-  /// Likewise, known by the same name.
+  /// Likewise, with the same weight name.
   at::Tensor derived_weight(const at::Tensor& from, const std::string& how,
                             const std::function<at::Tensor()>& make);
   /// The layer that only this node calls, or null.
   const fx::Module* own_layer(const fx::Node& node) const;
-  /// Erases a node that nothing reads, and the layer that only it calls.
+  /// Erases a node without readers, and the layer that only it calls.
   void undo(fx::Node& node);
-  /// Constants that were computed may take as much memory as the file itself, and some more: a
-  /// small file cannot fill the memory. Beyond that calls stay calls.
+  /// Limits the memory of folded constants relative to the file's size, so that a small file cannot
+  /// fill the memory. Beyond the budget calls are not folded.
   void set_budget(int64_t bytes) { budget_ = bytes; }
   bool may_compute() const { return budget_ > 0; }
   int64_t budget() const { return budget_; }
   void note_computed(int64_t bytes) { budget_ -= bytes; }
 
-  /// Erases every node made since `mark`, and its layer. What was defined stays.
+  /// Erases every node made since `mark`, and its layer. Defined names stay.
   size_t mark() const { return module_->graph().size(); }
   void roll_back(size_t mark);
 
@@ -111,19 +112,19 @@ class GraphBuilder {
   int64_t budget_ = 0;
   std::string source_name_;  // of the node being converted
   std::string scope_;        // module path of the node being converted
-  std::string node_path_;    // what a layer made of it is called when its weights have no names
+  std::string node_path_;    // path of the layer made from it if its weights have no names
   std::unordered_map<std::string, int> unnamed_;                          // by operator type
   std::unordered_map<std::string, int> numbered_paths_;                   // the last number given
   std::unordered_map<const c10::TensorImpl*, std::string> weight_names_;  // of initializers
   std::unordered_map<const c10::TensorImpl*, fx::Node*> attribute_nodes_;
   std::map<std::pair<const c10::TensorImpl*, std::string>, at::Tensor> derived_;
   std::unordered_map<std::string, int> reads_;
-  std::unordered_map<const fx::Node*, int> names_of_;  // how many: Identity gives a second one
+  std::unordered_map<const fx::Node*, int> names_of_;  // number of names: Identity adds one
   std::unordered_map<std::string, int> layer_calls_;   // by path
-  /// Layers that nothing calls any more. They stand in the tree until their place is needed or the
-  /// graph is finished: removing one takes as long as there are layers beside it.
+  /// Layers without calls. They stay in the tree until their path is needed or the graph is
+  /// finished: removing one takes time linear in the number of its siblings.
   std::unordered_set<std::string> unused_layers_;
-  std::vector<at::Tensor> kept_;  // so that an address in the maps above means one tensor
+  std::vector<at::Tensor> kept_;  // keeps the addresses used as keys above unique
 };
 
 }  // namespace sparsebit::frontends

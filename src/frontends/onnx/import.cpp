@@ -28,11 +28,11 @@
 namespace sparsebit::frontends {
 namespace {
 
-/// Whether an operator that is called as ONNX spells it has several results, even if a node names
-/// one of them only.
+/// Whether an operator with ONNX's own name and arguments returns a tuple, even if a node names
+/// only one of its results.
 bool gives_tuple(const std::string& type) { return type == "DynamicQuantizeLinear"; }
 
-/// What the file calls its graph, if that can be shown on a line.
+/// The name of the graph in the file, if it can be shown on one line.
 std::string title_of(const onnx::GraphProto& graph) {
   constexpr size_t kLongest = 100;
   const std::string& name = graph.name();
@@ -51,7 +51,7 @@ class Importer {
         external_(origin.folder),
         builder_(external_, title_of(model.graph())) {}
 
-  /// Values that a graph inside a node takes from outside.
+  /// Defines the values that a graph inside a node captures from outside.
   void give(const std::map<std::string, at::Tensor>& values) {
     is_inner_ = true;
     for (const auto& [name, tensor] : values) {
@@ -83,7 +83,7 @@ class Importer {
     std::unique_ptr<fx::GraphModule> result;
     at_file([&] { result = builder_.finish(outputs); });
     fx::lint(result->graph(), *result);
-    if (!is_inner_) tell_choices();
+    if (!is_inner_) warn_of_deviations();
     return result;
   }
 
@@ -134,7 +134,7 @@ class Importer {
     }
   }
 
-  /// Weights of a type that libtorch does not have are kept for the operators that take them.
+  /// Weights of a type that libtorch does not have are carried for the nodes that read them.
   void carry_constant(const onnx::TensorProto& tensor) {
     onnx::NodeProto node;
     node.set_op_type("Constant");
@@ -143,9 +143,8 @@ class Importer {
     attribute.set_name("value");
     attribute.set_type(onnx::AttributeProto::TENSOR);
     *attribute.mutable_t() = tensor;
-    carry_unchanged(
-        builder_, node, opsets_,
-        "elements of type " + io::onnx_type_name(tensor.data_type()) + " cannot be computed with");
+    carry_unchanged(builder_, node, opsets_,
+                    "element type " + io::onnx_type_name(tensor.data_type()) + " is not supported");
   }
 
   void read_inputs(const onnx::GraphProto& graph) {
@@ -169,7 +168,7 @@ class Importer {
     const int type = input.type().tensor_type().elem_type();
     if (kind == onnx::TypeProto::VALUE_NOT_SET || (is_tensor && type == 0)) return;
     if (io::scalar_type_of(type) || io::is_four_bit(type)) return;
-    const std::string name = is_tensor ? io::onnx_type_name(type) : "no tensor";
+    const std::string name = is_tensor ? io::onnx_type_name(type) : "not a tensor";
     fx::set_foreign_type(node, name);
     if (foreign_++ > 0) return;
     first_foreign_ = "'" + without_control_characters(input.name()) + "' is " +
@@ -200,27 +199,26 @@ class Importer {
     }
   }
 
-  /// What the graph does not do as the file says, one line for each kind.
-  void tell_choices() const {
+  /// Warns where the graph deviates from the file, one line for each kind.
+  void warn_of_deviations() const {
     constexpr int64_t kInputsCanHaveDefaults = 4;  // before, every weight was an input as well
     if (defaults_ > 0 && model_.ir_version() >= kInputsCanHaveDefaults) {
       log_warning("{}: inputs with default values became constants: {}", name_, defaults_);
     }
     if (foreign_ > 0) {
-      log_warning("{}: inputs of types that nothing here can compute with or write: {} ({})", name_,
-                  foreign_, first_foreign_);
+      log_warning("{}: inputs of unsupported types, which can be neither run nor exported: {} ({})",
+                  name_, foreign_, first_foreign_);
     }
     if (four_bits_ > 0) {
-      log_warning("{}: inputs and outputs of 4-bit integers became 8-bit integers: {}", name_,
-                  four_bits_);
+      log_warning("{}: 4-bit inputs and outputs became 8-bit integers: {}", name_, four_bits_);
     }
     if (seeds_ > 0) {
-      log_warning("{}: seeds of another random generator are not followed, in nodes: {}", name_,
-                  seeds_);
+      log_warning("{}: nodes whose random seed is ignored, because the generator differs: {}",
+                  name_, seeds_);
     }
   }
 
-  /// Old forms are read as far as they are known, and what is not known is carried.
+  /// Other operator sets are read as far as possible; unknown operators are carried.
   void report_opset() const {
     constexpr int64_t kOldest = 7, kNewest = 22;
     const int64_t version = OperatorSets(model_.opset_import()).find("").value_or(kOldest);
@@ -234,7 +232,7 @@ class Importer {
     SPARSEBIT_CHECK(node.output_size() > 0, InvalidModel, "has no results");
     for (const std::string& name : node.input()) {
       SPARSEBIT_CHECK(name.empty() || builder_.find(name), InvalidModel, "reads '", name,
-                      "', which nothing computes");
+                      "', which is not defined");
     }
     if (read_branch(node)) return;
     builder_.enter(node);
@@ -249,7 +247,7 @@ class Importer {
     }
   }
 
-  /// Where the condition of an If is known, the nodes of one branch take its place.
+  /// Replaces an If whose condition is known by the nodes of its branch.
   bool read_branch(onnx::NodeProto& node) {
     if (node.op_type() != "If" || !io::is_default_domain(node.domain())) return false;
     const Operand* condition = node.input_size() == 1 ? builder_.find(node.input(0)) : nullptr;
@@ -266,7 +264,7 @@ class Importer {
     for (int i = 0; i < node.output_size(); ++i) {
       const std::string& result = branch.output(i).name();
       const Operand* operand = builder_.find(result);
-      SPARSEBIT_CHECK(operand, InvalidModel, "reads '", result, "', which nothing computes");
+      SPARSEBIT_CHECK(operand, InvalidModel, "reads '", result, "', which is not defined");
       if (const fx::TensorInfo* info = builder_.info(result)) {
         builder_.set_info(node.output(i), *info);
       } else if (const auto dtype = builder_.dtype(result)) {
@@ -277,7 +275,7 @@ class Importer {
     return true;
   }
 
-  /// What follows from a node's inputs is better than what the file claims of its results.
+  /// Records inferred shapes and types, which are more reliable than those stated in the file.
   void note_inferred(const Conversion& conversion, const onnx::NodeProto& node) {
     const auto unknown = [](const fx::TensorInfo& info) {
       return std::count(info.shape.begin(), info.shape.end(), -1);
@@ -301,8 +299,7 @@ class Importer {
       const bool fine = builder_.is_packed(name) ? reads_shape_only(node.op_type())
                                                  : takes_four_bits(node.op_type());
       if (type == 0 || fine) continue;
-      conversion.refuse("elements of type " + io::onnx_type_name(type) +
-                        " cannot be computed with");
+      conversion.refuse("element type " + io::onnx_type_name(type) + " is not supported");
     }
   }
 
@@ -342,21 +339,21 @@ class Importer {
     }
     note_inferred(conversion, node);
     note_four_bits(node);
-    const bool draws = node.op_type() != "Dropout";  // which only does while training
+    const bool draws = node.op_type() != "Dropout";  // Dropout is random only in training
     if (draws && conversion.attributes().has("seed")) ++seeds_;
     for (size_t i = 0; i < results.size(); ++i) {
       builder_.define(node.output(static_cast<int>(i)), results[i]);
     }
   }
 
-  /// Operators that stand in the table as ONNX spells them take their inputs in order and their
-  /// attributes by name.
+  /// Operators registered under ONNX's own name (`onnx.<OpType>`) take their inputs in order and
+  /// their attributes by name.
   void convert_by_name(Conversion& conversion, const onnx::NodeProto& node) {
     const fx::Spelling* spelling = fx::operators().find("onnx." + node.op_type());
     if (!spelling) conversion.refuse("");
     fx::Kwargs kwargs;
     for (const onnx::AttributeProto& attribute : node.attribute()) {
-      if (!spelling->op->schema.find(attribute.name())) continue;  // reported as not known
+      if (!spelling->op->schema.find(attribute.name())) continue;  // reported as unknown
       conversion.attributes().ignore(attribute.name());
       kwargs.emplace_back(attribute.name(), attribute_argument(attribute, external_));
     }
@@ -379,7 +376,7 @@ class Importer {
   int defaults_ = 0;                       // inputs that became constants
   int foreign_ = 0;                        // inputs of types that libtorch does not have
   std::string first_foreign_;
-  int four_bits_ = 0;  // inputs and outputs that became wider
+  int four_bits_ = 0;  // inputs and outputs widened from 4 to 8 bits
   int seeds_ = 0;      // nodes whose seed has no effect
 };
 

@@ -12,8 +12,8 @@ namespace sparsebit::frontends {
 
 /// A graph inside a node (a branch of If, the body of Loop) as a module of its own. Inputs of the
 /// graph are inputs of the module.
-/// @param model  has the graph, and the operator sets of the file around it.
-/// @param given  the values that it takes from outside, which are constants in it.
+/// @param model  holds the graph, and the operator sets of the surrounding file.
+/// @param given  the values that the graph captures from outside, as constants.
 std::unique_ptr<fx::GraphModule> import_inner_graph(onnx::ModelProto&& model,
                                                     const std::map<std::string, at::Tensor>& given,
                                                     const std::string& name);

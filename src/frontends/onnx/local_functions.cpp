@@ -32,11 +32,11 @@ constexpr size_t kMostBytes = size_t{256} << 20;
 struct Function {
   const FunctionProto* proto;
   std::map<std::string, AttributeProto> defaults;
-  bool checked = false;  // its operators mean the same in the model
+  bool checked = false;  // its operators are known to mean the same in the model
 };
 
-/// What copies of bodies take. A few bytes of a file can ask for many: each is counted before it is
-/// made.
+/// Limits the calls and bytes that inlining adds. A few bytes of a file can expand to very many
+/// copies, so each copy is counted before it is made.
 class Expansion {
  public:
   /// The number of the call.
@@ -87,7 +87,7 @@ class Call {
     for (const AttributeProto& given : node.attribute()) given_[given.name()] = &given;
   }
 
-  /// What an attribute of the function is: as given, or its default, or null.
+  /// An attribute of the function: the given one, else its default, else null.
   const AttributeProto* find(const std::string& name) const {
     const auto given = given_.find(name);
     if (given != given_.end()) return given->second;
@@ -122,8 +122,8 @@ void rename(GraphProto& graph, const Renaming& renamed) {
   for (NodeProto& node : *graph.mutable_node()) rename(node, renamed);
 }
 
-/// An attribute that refers to one of the function takes the value of the call or the default, or
-/// goes.
+/// An attribute that refers to an attribute of the function takes the value of the call or the
+/// default; without either it is removed.
 void take_attributes(NodeProto& node, const Call& call, Expansion& expansion) {
   google::protobuf::RepeatedPtrField<AttributeProto> kept;
   for (AttributeProto& attribute : *node.mutable_attribute()) {
@@ -156,7 +156,7 @@ class Inliner {
 
   bool empty() const { return functions_.empty(); }
 
-  /// Replaces calls among the nodes by what they call.
+  /// Replaces function calls among the nodes by the bodies of the functions.
   void expand(Nodes& nodes, int depth) {
     Nodes expanded;
     for (NodeProto& node : nodes) expand(node, expanded, depth);
@@ -166,7 +166,7 @@ class Inliner {
  private:
   using Key = std::tuple<std::string, std::string, std::string>;
 
-  /// Takes the content of `node`.
+  /// Moves from `node`.
   void expand(NodeProto& node, Nodes& out, int depth) {
     const auto it = functions_.find({node.domain(), node.op_type(), overload_of(node)});
     io::for_each_graph(node, [&](GraphProto& graph) { expand(*graph.mutable_node(), depth); });
@@ -191,8 +191,8 @@ class Inliner {
     }
   }
 
-  /// Inputs and results of the body have the call's names. A result that is an input or another
-  /// result as well is copied.
+  /// Maps the inputs and results of the body to the call's names. A result that is also an input or
+  /// another result is copied.
   static void name_results(const FunctionProto& proto, const NodeProto& call, Renaming& renamed,
                            Nodes& out) {
     for (int i = 0; i < proto.input_size(); ++i) {
@@ -211,8 +211,8 @@ class Inliner {
     }
   }
 
-  /// Nodes of the body keep their meaning only when the model uses the same operators. That is
-  /// looked at once: sets that the model has do not change any more.
+  /// Nodes of the body keep their meaning only when the model uses the same operators. Checked once
+  /// per function: operator sets that the model has never change.
   void take_operator_sets(Function& function) {
     if (std::exchange(function.checked, true)) return;
     const OperatorSets own(function.proto->opset_import());

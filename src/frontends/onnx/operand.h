@@ -7,10 +7,10 @@
 
 namespace sparsebit::frontends {
 
-/// How many axes a tensor can have.
+/// The maximum rank of a tensor.
 inline constexpr int64_t kMostAxes = 64;
 
-/// What a name of an ONNX graph stands for while it is imported.
+/// The value of a name in an ONNX graph during import.
 ///
 /// ONNX computes shapes with int64 tensors, torch with Python ints. `x.shape[0] * 2` is written to
 /// an ONNX file as Shape, Gather, Mul; here it becomes ints and nodes that give ints again, so that

@@ -11,13 +11,13 @@ using fx::List;
 using fx::Value;
 using Kind = Operand::Kind;
 
-constexpr size_t kLongestList = 1024;  // what is longer has nothing to do with shapes
+constexpr size_t kLongestList = 1024;  // longer tensors are not shapes
 
 bool all_ints(const std::vector<Value>& items) {
   return std::all_of(items.begin(), items.end(), [](const Value& item) { return item.is_int(); });
 }
 
-/// A list without nodes is a constant like any other.
+/// A list without nodes becomes a constant.
 void give_ints(Conversion& c, const List& list) {
   if (all_ints(list.items)) return c.give(Value(at::tensor(Value(list).ints(), at::kLong)));
   c.give({Kind::Ints, list});
@@ -28,12 +28,12 @@ void give_int(Conversion& c, const Value& value) {
   c.give({Kind::Int, value});
 }
 
-/// Python's meaning of an index or slice bound.
+/// A slice bound with Python's meaning, clamped to [0, size].
 int64_t clamp_bound(int64_t bound, int64_t size) {
   return std::clamp(bound < 0 ? bound + size : bound, int64_t{0}, size);
 }
 
-/// How many ints a list of shape arithmetic has is known, even when they are not.
+/// Shape of a list of ints: its length is known, even if its items are not.
 bool convert_shape_of_ints(Conversion& c) {
   const int64_t start = c.attributes().integer("start", 0), end = c.attributes().integer("end", 1);
   if (start != 0 || end != 1) return false;
@@ -76,7 +76,7 @@ bool convert_size(Conversion& c) {
 bool fold_gather(Conversion& c) {
   const auto indices = c.constant_ints(1);
   if (c.operand(0).kind != Kind::Ints || !indices || indices->size() > kLongestList) return false;
-  c.attributes().ignore("axis");  // there is only one
+  c.attributes().ignore("axis");  // a list has only one axis
   const std::vector<Value>& items = c.operand(0).value.items();
   const auto size = static_cast<int64_t>(items.size());
   List picked;
@@ -125,7 +125,7 @@ bool fold_concat(Conversion& c) {
   return true;
 }
 
-/// Whether Squeeze or Unsqueeze is about the only axis of a list.
+/// Whether Squeeze or Unsqueeze removes or adds the only axis of a list.
 bool names_only_axis(const Conversion& c) {
   const bool as_input = c.opset() >= 13;
   const bool given = as_input ? c.has_input(1) : c.attributes().has("axes");
@@ -137,7 +137,7 @@ bool names_only_axis(const Conversion& c) {
 /// Unsqueeze, Squeeze and Reshape between a number and a list of one.
 bool fold_reshape(Conversion& c) {
   const Operand& x = c.operand(0);
-  if (!x.is_symbolic()) return false;  // only its axes are
+  if (!x.is_symbolic()) return false;  // only its axes are known
   const bool to_number = c.type() == "Squeeze";
   if (c.type() == "Reshape") {
     const auto shape = c.constant_ints(1);
@@ -188,7 +188,8 @@ bool is_never_negative(const Value& value) {
   return keeps_sign && std::all_of(node.args().begin(), node.args().end(), is_never_negative);
 }
 
-/// Division rounds down here and towards zero in ONNX, which is the same for sizes.
+/// Division rounds down here but towards zero in ONNX, which is the same for sizes (never
+/// negative).
 bool fold_binary(Conversion& c) {
   static const std::map<std::string, const char*> functions = {{"Add", "operator.add"},
                                                                {"Sub", "operator.sub"},
@@ -231,7 +232,7 @@ std::optional<bool> are_equal(const Value& x, const Value& y) {
   return std::nullopt;
 }
 
-/// torch.Tensor.expand is written with a test for sizes of -1, which are to be kept.
+/// torch.Tensor.expand is exported with a comparison against -1, the size that means "keep".
 bool fold_equal(Conversion& c) {
   const auto a = c.int_list(0), b = c.int_list(1);
   if (!a || !b || a->items.size() != b->items.size()) return false;
@@ -246,7 +247,7 @@ bool fold_equal(Conversion& c) {
   return true;
 }
 
-/// A choice between two lists that is known.
+/// A Where between two lists whose condition is known.
 bool fold_where(Conversion& c) {
   const auto condition = c.constant_ints(0);
   const auto yes = c.int_list(1), no = c.int_list(2);

@@ -13,7 +13,7 @@ MaybeInfo with_dtype(MaybeInfo info, std::optional<at::ScalarType> dtype) {
   return info;
 }
 
-/// One size of two operands side by side.
+/// Broadcasts size `i` of `a` with size `j` of `b`.
 void broadcast_size(const TensorInfo& a, size_t i, const TensorInfo& b, size_t j, TensorInfo& out) {
   if (a.shape[i] == 1) return copy_size(b, j, out);
   if (b.shape[j] == 1 || a.shape[i] >= 0) return copy_size(a, i, out);
@@ -65,7 +65,7 @@ MaybeInfo quantize(const Conversion& c) {
 
 MaybeInfo dequantize(const Conversion& c) { return with_dtype(c.info(0), c.dtype(1)); }
 
-/// Operators whose first result looks like their first input.
+/// Operators whose first result has the shape and type of their first input.
 constexpr const char* kSameAsFirst[] = {
     // clang-format off
     "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BatchNormalization", "BitwiseNot",

@@ -59,7 +59,7 @@ MaybeInfo one_hot(const Conversion& c) {
   return result;
 }
 
-/// The last axis of the indices names axes of the data; what is behind those stays.
+/// The last axis of the indices selects along the first axes of the data; the other axes stay.
 MaybeInfo gather_nd(const Conversion& c) {
   const MaybeInfo x = c.info(0), indices = c.info(1);
   if (!x || !indices || indices->shape.empty() || indices->shape.back() < 0) return std::nullopt;
@@ -74,7 +74,7 @@ MaybeInfo gather_nd(const Conversion& c) {
   return result;
 }
 
-/// Channels of the image at the places of the grid, whose last axis holds coordinates.
+/// Channels of the image at the positions of the grid, whose last axis holds coordinates.
 MaybeInfo grid_sample(const Conversion& c) {
   const MaybeInfo x = c.info(0), grid = c.info(1);
   if (!x || !grid || x->shape.size() < 3 || grid->shape.size() != x->shape.size()) {

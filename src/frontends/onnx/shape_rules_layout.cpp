@@ -15,7 +15,7 @@ Ints known_sizes(const fx::List& list) {
   return sizes;
 }
 
-/// Number of elements, or nothing.
+/// Number of elements; empty when unknown.
 std::optional<int64_t> count_of(const Ints& shape) {
   int64_t count = 1;
   for (const int64_t size : shape) {
@@ -163,7 +163,7 @@ MaybeInfo split(const Conversion& c) {
   return x;
 }
 
-/// `x` with sizes that are not known along these axes, or along all.
+/// `x` with unknown sizes along these axes, or along all.
 MaybeInfo without_sizes(TensorInfo x, const std::optional<Ints>& axes) {
   if (!axes) return unnamed(Ints(x.shape.size(), -1), x.dtype);
   for (const int64_t axis : *axes) {
@@ -175,7 +175,7 @@ MaybeInfo without_sizes(TensorInfo x, const std::optional<Ints>& axes) {
   return x;
 }
 
-/// The rank is known; the sizes of the axes that are cut only when everything is.
+/// The rank is always known; the sizes of the sliced axes only when all bounds are.
 MaybeInfo slice(const Conversion& c) {
   MaybeInfo x = c.info(0);
   const bool as_inputs = c.opset() >= 10;

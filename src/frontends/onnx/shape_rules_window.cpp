@@ -9,7 +9,7 @@ namespace {
 using fx::TensorInfo;
 using Ints = std::vector<int64_t>;
 
-/// The sizes of a convolution's kernel, -1 where neither its weight nor `kernel_shape` tells it.
+/// The sizes of a convolution's kernel, -1 where neither its weight nor `kernel_shape` gives it.
 Ints kernel_sizes(const Conversion& c, const TensorInfo& weight) {
   Ints kernel(weight.shape.begin() + 2, weight.shape.end());
   const Ints stated = c.attributes().ints("kernel_shape", kernel);
@@ -19,7 +19,7 @@ Ints kernel_sizes(const Conversion& c, const TensorInfo& weight) {
   return kernel;
 }
 
-/// Sizes after a kernel slid over all axes but the first two; empty when it cannot be told.
+/// Output sizes of a kernel that slides over all axes but the first two; empty when unknown.
 Ints slide(const Conversion& c, const TensorInfo& x, const Ints& kernel) {
   const size_t n = kernel.size();
   const Attributes& a = c.attributes();
@@ -184,7 +184,7 @@ MaybeInfo blocks(const Conversion& c) {
   for (const size_t i : {size_t{2}, size_t{3}}) {
     x->shape[i] = to_space ? times(x->shape[i], block) : over(x->shape[i], block);
   }
-  // what the file calls a size is no name for its multiple
+  // the symbol of a size does not name its multiple
   for (size_t i = 1; i < x->symbols.size(); ++i) x->symbols[i] = "";
   return x;
 }

@@ -30,7 +30,7 @@ std::unordered_set<std::string> names_given(const onnx::GraphProto& graph) {
   return names;
 }
 
-/// For each node, those that read its results; and how many results each node still waits for.
+/// For each node: the nodes that read its results, and the number of inputs still to be computed.
 struct Dependencies {
   std::vector<std::vector<int>> readers;
   std::vector<int> waiting;
@@ -44,7 +44,7 @@ Dependencies dependencies_of(const onnx::GraphProto& graph) {
       if (name.empty()) continue;
       const bool is_new = !given.contains(name) && producer.emplace(name, i).second;
       SPARSEBIT_CHECK(is_new, InvalidModel, describe(graph.node(i)), ": '", name,
-                      "' is computed twice");
+                      "' is defined twice");
     }
   }
   Dependencies result{std::vector<std::vector<int>>(static_cast<size_t>(graph.node_size())),
@@ -54,7 +54,7 @@ Dependencies dependencies_of(const onnx::GraphProto& graph) {
       if (given.contains(name)) continue;
       const auto it = producer.find(name);
       SPARSEBIT_CHECK(it != producer.end(), InvalidModel, describe(graph.node(i)), " reads '", name,
-                      "', which nothing computes");
+                      "', which is not defined");
       result.readers[static_cast<size_t>(it->second)].push_back(i);
       ++result.waiting[static_cast<size_t>(i)];
     }

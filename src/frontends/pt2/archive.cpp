@@ -23,7 +23,7 @@ constexpr std::string_view kFormat = "archive_format";  // a record of the layou
 constexpr std::string_view kOldProgram = "serialized_exported_program.json";
 constexpr std::string_view kModels = "models/";
 
-/// The folder of a record that says which layout the archive has; nothing when there is none.
+/// The folder that contains the record `name`; empty when there is no such record.
 std::optional<std::string> folder_of(const io::ZipArchive& archive, std::string_view name) {
   for (const Record& record : archive.records()) {
     if (!record.name.ends_with(name)) continue;
@@ -46,7 +46,7 @@ class ArchiveReader {
     return archive_.read(*record);
   }
 
-  /// Names of the programs in it: torch.export.save writes one, called "model".
+  /// Names of the programs in the archive: torch.export.save writes one, called "model".
   std::vector<std::string> programs() const {
     constexpr std::string_view suffix = ".json";
     const std::string start = folder_ + std::string(kModels);
@@ -62,7 +62,7 @@ class ArchiveReader {
   /// Tensors whose bytes are records of `folder`, which `config` describes.
   Tensors read_payload(const std::string& folder, const std::string& config) const;
 
-  /// A dict that torch.save wrote; empty when the record is not there.
+  /// A dict that torch.save wrote; empty when the record is missing.
   Tensors read_pickle(const std::string& name) const {
     if (!find(name)) return {};
     return read_pickled_tensors(read(name), file_ + "/" + name);
@@ -80,7 +80,7 @@ class ArchiveReader {
   }
 
   const io::ZipArchive& archive_;
-  std::string file_;    // what errors call the archive
+  std::string file_;    // in error messages
   std::string folder_;  // of its records
 };
 
@@ -91,8 +91,9 @@ Tensors ArchiveReader::read_payload(const std::string& folder, const std::string
   for (const auto& [name, payload] : JsonValue(text, config)["config"].entries()) {
     const bool pickled = payload["use_pickle"].flag();
     const auto meta = payload.find("tensor_meta");
-    SPARSEBIT_CHECK(!pickled && meta, Unsupported, "'", name,
-                    "' is no plain tensor: Python objects and subclasses of tensors are not read");
+    SPARSEBIT_CHECK(
+        !pickled && meta, Unsupported, "'", name,
+        "' is not a plain tensor: Python objects and tensor subclasses are not supported");
     const std::string path = payload["path_name"].text();
     at::Tensor& bytes = storages[path];
     if (!bytes.defined()) bytes = read_bytes(folder + path);

@@ -10,15 +10,15 @@
 
 namespace sparsebit::frontends::pt2 {
 
-/// What a .pt2 file has: the program and its tensors, by the names that the program's signature
-/// uses. Tensors that are one in the file are one object here.
+/// The contents of a .pt2 file: the program and its tensors, by the names in the program's
+/// signature. A tensor that is shared in the file is one object here.
 struct Archive {
   nlohmann::json program;
   std::map<std::string, at::Tensor> weights;    ///< parameters and buffers
-  std::map<std::string, at::Tensor> constants;  ///< the rest, with buffers that are not saved
+  std::map<std::string, at::Tensor> constants;  ///< other tensors, including non-persistent buffers
 };
 
-/// Throws Error, without the file's name where it is not at fault as a whole.
+/// Throws Error; the message names the file only when the file as a whole is at fault.
 Archive load_archive(const std::filesystem::path& path);
 
 }  // namespace sparsebit::frontends::pt2

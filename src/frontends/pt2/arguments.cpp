@@ -42,14 +42,14 @@ Value memory_format(const JsonValue& value, const Environment&) {
   }
 }
 
-/// A number, or the name of one.
+/// A number, or the value of a symbol.
 Value symbol(const JsonValue& value, const Environment& environment) {
   const auto [kind, content] = value.alternative();
   if (kind == "as_name") return look_up(environment, content);
   if (kind == "as_int") return content.integer();
   if (kind == "as_float") return content.number();
   if (kind == "as_bool") return content.flag();
-  content.fail("is neither a number nor the name of one");
+  content.fail("is neither a number nor the name of a symbol");
 }
 
 const std::map<std::string, Reader>& readers() {
@@ -88,7 +88,7 @@ const std::map<std::string, Reader>& readers() {
 
 const Value& look_up(const Environment& environment, const JsonValue& name) {
   const auto found = environment.find(name.text());
-  if (found == environment.end()) name.fail("is '" + name.text() + "', which nothing gives");
+  if (found == environment.end()) name.fail("is '" + name.text() + "', which is not defined");
   return found->second;
 }
 

@@ -8,14 +8,14 @@
 
 namespace sparsebit::frontends::pt2 {
 
-/// What the names of a graph in the file stand for: nodes of ours, tensors of the file, numbers.
+/// Values of the names in a graph of the file: nodes of our graph, tensors of the file, numbers.
 using Environment = std::unordered_map<std::string, fx::Value>;
 
-/// The value that `name` stands for. Throws InvalidModel, naming the place, when there is none.
+/// The value of `name`. Throws InvalidModel, naming the position, when it is not defined.
 const fx::Value& look_up(const Environment& environment, const JsonValue& name);
 
-/// An argument of a call. Devices are the CPU, whatever the program was exported on; layouts and
-/// the contiguous memory format are None. Graphs are not arguments in this sense.
+/// An argument of a call. Every device becomes the CPU; layouts and the contiguous memory format
+/// become None. Arguments that are graphs are not supported here.
 fx::Value read_argument(const JsonValue& argument, const Environment& environment);
 
 }  // namespace sparsebit::frontends::pt2

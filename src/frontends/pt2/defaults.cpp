@@ -21,7 +21,7 @@ const c10::FunctionSchema* find_schema(const torchscript::AtenCall& call,
   return nullptr;
 }
 
-/// Nothing when there is none, or when it is no plain value.
+/// The default of an argument; empty when it has none or the default is not a plain value.
 std::optional<fx::Value> default_of(const c10::Argument& argument) {
   if (!argument.default_value()) return std::nullopt;
   const torchscript::ScriptValue value = torchscript::from_ivalue(*argument.default_value());
@@ -56,7 +56,7 @@ void add_defaults(torchscript::AtenCall& call, const std::string& overload) {
       all.push_back({argument.name(), *standard, true});
     }
   }
-  // What newer versions of the operator have.
+  // Arguments of newer versions of the operator.
   std::move(given.begin(), given.end(), std::back_inserter(all));
   call.args = std::move(all);
 }

@@ -6,8 +6,8 @@
 
 namespace sparsebit::frontends::pt2 {
 
-/// Adds the arguments that a call leaves at their defaults, which programs do not write, in the
-/// order of the operator's schema, as far as this libtorch has the operator.
+/// Adds arguments that have their default value, which exported programs omit, in the order of the
+/// operator's schema, if this libtorch has the operator.
 ///
 /// @param overload  "Tensor", or "default".
 void add_defaults(torchscript::AtenCall& call, const std::string& overload);

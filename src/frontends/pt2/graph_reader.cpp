@@ -14,7 +14,8 @@ namespace sparsebit::frontends::pt2 {
 using fx::Value;
 using Values = std::vector<Value>;
 
-/// What a node calls: `torch.ops.aten.add.Tensor`, `torch.ops.higher_order.cond`, `_operator.mul`.
+/// The target of a node: `torch.ops.aten.add.Tensor`, `torch.ops.higher_order.cond`,
+/// `_operator.mul`.
 struct GraphReader::Target {
   explicit Target(std::string text) : full(std::move(text)) {
     constexpr std::string_view ops = "torch.ops.";
@@ -35,7 +36,7 @@ struct GraphReader::Target {
 
 namespace {
 
-/// Functions of Python on sizes, as the vocabulary spells them.
+/// Python functions on sizes, under their names in the vocabulary.
 std::string python_function(const std::string& target) {
   static const std::map<std::string, std::string> others = {{"torch.sym_float", "float"},
                                                             {"torch.sym_int", "int"},
@@ -57,13 +58,13 @@ std::string python_function(const std::string& target) {
   return target.starts_with("_operator.") ? target.substr(1) : target;
 }
 
-/// Operators that only check something, which export did for these inputs already.
+/// Operators that only check an assertion, which torch.export has already done.
 bool is_assertion(const std::string& name) {
   return name.starts_with("_assert") || name.starts_with("sym_constrain_range") ||
          name.starts_with("_functional_assert") || name.starts_with("_functional_sym_constrain");
 }
 
-/// Names of ATen for numbers that TorchScript asks for by other names.
+/// The TorchScript name of an ATen operator that returns a number.
 std::string plain_operator(const std::string& name) {
   static const std::map<std::string, std::string> others = {{"sym_size", "size"},
                                                             {"sym_numel", "numel"},
@@ -73,7 +74,8 @@ std::string plain_operator(const std::string& name) {
   return found == others.end() ? name : found->second;
 }
 
-/// Operators whose further results serve gradients or unpooling alone, and what they are without.
+/// For operators whose further results serve only gradients or unpooling: the operator without
+/// them.
 const std::string* without_extra_results(const std::string& name) {
   static const std::map<std::string, std::string> others = {
       {"max_pool2d_with_indices", "max_pool2d"},
@@ -83,7 +85,7 @@ const std::string* without_extra_results(const std::string& name) {
   return found == others.end() ? nullptr : &found->second;
 }
 
-/// Names that an argument or output of any kind mentions.
+/// Collects all names in an argument or output of any kind.
 void collect_names(const JsonValue& argument, std::vector<std::string>& names) {
   const auto [kind, value] = argument.alternative();
   const auto add = [&](const JsonValue& item) {
@@ -123,7 +125,7 @@ bool has_tensor(const Value& value) {
   return value.is_sequence() && std::any_of(value.items().begin(), value.items().end(), has_tensor);
 }
 
-/// Numbers of a list of sizes; nothing when one is an expression.
+/// Numbers of a list of sizes; empty when one is an expression.
 std::optional<std::vector<int64_t>> numbers(const JsonValue& sizes) {
   std::vector<int64_t> result;
   for (const JsonValue& size : sizes.items()) {
@@ -134,8 +136,8 @@ std::optional<std::vector<int64_t>> numbers(const JsonValue& sizes) {
   return result;
 }
 
-/// The input of an as_strided that only states strides anew, which decomposition leaves behind:
-/// where an axis has more than one element, the stride is the one it has.
+/// The input of an as_strided that changes nothing (decomposition leaves such calls behind): along
+/// every axis with more than one element the stride stays the same. Otherwise empty.
 std::optional<Value> unchanged_by_strides(const JsonValue& node, const JsonValue& graph,
                                           const torchscript::AtenCall& call) {
   if (call.name != "as_strided" || call["size"].contains_node() || call["stride"].contains_node())
@@ -156,7 +158,8 @@ std::optional<Value> unchanged_by_strides(const JsonValue& node, const JsonValue
   return call["self"];
 }
 
-/// Stops at calls that change the model itself, which a graph for inference cannot keep.
+/// Throws Unsupported for calls that change the model itself, which a graph for inference cannot
+/// represent.
 void check_mutation(const torchscript::AtenCall& call) {
   const Value training = call["training"];
   const bool statistics = call.name.find("batch_norm") != std::string::npos && training.is_bool() &&
@@ -168,8 +171,8 @@ void check_mutation(const torchscript::AtenCall& call) {
                        call.name != "detach_" && call.name != "requires_grad_";
   SPARSEBIT_CHECK(!inplace || call.args.empty() || !call.args[0].value.is_tensor(), Unsupported,
                   "the program changes one of its own buffers or constants (", call.name,
-                  "); only programs that leave them alone can be read; a model in training mode "
-                  "needs model.eval() before torch.export.export");
+                  "), which is not supported; a model in training mode needs model.eval() before "
+                  "torch.export.export");
 }
 
 }  // namespace
@@ -192,7 +195,7 @@ void GraphReader::read_nodes(const JsonValue& graph, Environment& environment) {
   --depth_;
 }
 
-/// Nodes from here on belong to the modules that the node's metadata names.
+/// Assigns the nodes that follow to the modules in the node's metadata.
 void GraphReader::enter(const JsonValue& node) {
   const auto metadata = node.find("metadata");
   const auto text = metadata ? metadata->find("nn_module_stack") : std::nullopt;
@@ -250,7 +253,7 @@ Values GraphReader::write_operator(const JsonValue& graph, const JsonValue& node
   }
   check_mutation(call);
   if (call.name == target.name) add_defaults(call, target.overload);
-  // Memory is laid out by our operators, so a view of theirs may need a copy here.
+  // Our operators may give another memory layout, with which a view can need a copy.
   if (call.library == "aten" && call.name == "view" && call.has("size")) call.name = "reshape";
   if (const auto same = unchanged_by_strides(node, graph, call)) return {*same};
   Values results;
@@ -277,7 +280,9 @@ Values GraphReader::inline_graph(const JsonValue& node, size_t graph_index,
     else
       given.push_back(value);
   }
-  if (given.size() != parameters.size()) graph.fail("has other inputs than it is given");
+  if (given.size() != parameters.size()) {
+    graph.fail(c10::str("has ", parameters.size(), " inputs, but is given ", given.size()));
+  }
   Environment inner;
   for (size_t i = 0; i < given.size(); ++i) {
     std::vector<std::string> names;
@@ -313,8 +318,8 @@ Values GraphReader::higher_order(const JsonValue& node, const std::string& name,
   if (name == "cond") {
     const Value condition = argument(0);
     SPARSEBIT_CHECK(condition.is_bool(), Unsupported,
-                    "torch.cond chooses by data, which is known only when the model runs; only "
-                    "conditions that are constant can be read");
+                    "the condition of torch.cond depends on data, which is known only when the "
+                    "model runs; only constant conditions are supported");
     return graph_at(condition.get<bool>() ? 1 : 2);
   }
   throw Error(ErrorKind::Unsupported, "the higher-order operator '" + name +
@@ -343,7 +348,7 @@ void GraphReader::assign(const JsonValue& graph, const JsonValue& node, const Va
       const std::vector<JsonValue> items = output.items();
       for (size_t k = 0; k < items.size(); ++k) {
         const bool known = value.is_sequence() && k < value.items().size();
-        // Of graphs that were written into this one, a single result may be a list of them.
+        // The results of an inlined graph may belong to a single output that is a list.
         const Value item = known ? value.items()[k]
                            : outputs.size() == 1 && results.size() > 1
                                ? results.at(k)
@@ -358,7 +363,7 @@ void GraphReader::assign(const JsonValue& graph, const JsonValue& node, const Va
   }
 }
 
-/// Nodes that came to the graph for the current one of the file.
+/// Records the nodes that were added for the current node of the file as part of its layer.
 void GraphReader::note_layer(size_t nodes_before) {
   if (!layer_) return;
   std::vector<fx::Node*> added;

@@ -8,18 +8,18 @@
 
 namespace sparsebit::frontends::pt2 {
 
-/// Writes the nodes of a program into a graph of ours.
+/// Writes the nodes of an exported program into an fx graph.
 class GraphReader {
  public:
   /// @param builder  writes the nodes; outlives this object.
   explicit GraphReader(torchscript::GraphBuilder& builder) : builder_(builder) {}
 
-  /// Runs through the nodes of a graph in the file.
+  /// Reads all nodes of a graph in the file.
   ///
-  /// @param environment  has the graph's inputs, and gets all that the nodes give.
+  /// @param environment  holds the graph's inputs, and receives the results of the nodes.
   void read_nodes(const JsonValue& graph, Environment& environment);
 
-  /// Nodes of ours that a layer of torch.nn made, by the file's account.
+  /// Nodes of the fx graph that come from a layer of torch.nn, according to the file.
   const LayerNodes& layer_nodes() const { return layer_nodes_; }
 
  private:

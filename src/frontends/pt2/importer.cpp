@@ -57,7 +57,7 @@ const at::Tensor& find_tensor(const Archive& archive, const std::string& name) {
   throw Error(ErrorKind::InvalidModel, "has no data for the tensor '" + name + "'");
 }
 
-/// Puts everything that the program takes into the environment; what a caller gives becomes
+/// Puts all inputs of the program into the environment; inputs given by the caller become
 /// placeholders.
 class Inputs {
  public:
@@ -122,12 +122,12 @@ struct Outputs {
   if (kind == "buffer_mutation")
     throw Error(ErrorKind::Unsupported,
                 "the program changes its buffer '" + output["buffer_name"].text() +
-                    "' when it runs; only programs that leave their buffers alone can be read (a "
-                    "model in training mode needs model.eval() before torch.export.export)");
+                    "' when it runs, which is not supported (a model in training mode needs "
+                    "model.eval() before torch.export.export)");
   if (kind == "user_input_mutation")
-    throw Error(ErrorKind::Unsupported,
-                "the program changes its input '" + output["user_input_name"].text() +
-                    "'; only programs that leave their inputs alone can be read");
+    throw Error(ErrorKind::Unsupported, "the program changes its input '" +
+                                            output["user_input_name"].text() +
+                                            "', which is not supported");
   throw Error(ErrorKind::Unsupported, "an output of kind '" + kind +
                                           "' is not supported: export the model for inference, "
                                           "without loss and gradients");
@@ -152,7 +152,7 @@ Outputs read_outputs(const JsonValue& graph_module, const Environment& environme
   return {unflatten(tree, leaves), leaf_names(tree, leaves)};
 }
 
-/// The class of the model, as the modules around a node tell.
+/// The class of the model, from the module stack of a node.
 std::string model_type(const JsonValue& graph) {
   for (const JsonValue& node : graph["nodes"].items()) {
     const auto metadata = node.find("metadata");

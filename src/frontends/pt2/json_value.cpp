@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Puts quotes around Python's words for numbers that JSON does not have.
+/// Puts quotes around Infinity, -Infinity and NaN, which Python writes but JSON does not allow.
 std::string quote_words(std::string text) {
   const auto has = [&](const char* word) { return text.find(word) != std::string::npos; };
   if (!has("Infinity") && !has("NaN")) return text;
@@ -90,7 +90,7 @@ std::vector<std::pair<std::string, JsonValue>> JsonValue::entries() const {
 bool JsonValue::is_text() const { return value_->is_string(); }
 
 std::string JsonValue::text() const {
-  if (!value_->is_string()) fail("is not a text");
+  if (!value_->is_string()) fail("is not a string");
   return value_->get<std::string>();
 }
 

@@ -11,12 +11,12 @@
 
 namespace sparsebit::frontends::pt2 {
 
-/// Parses a record of the archive. torch writes infinities and NaN as words, which JSON does not
-/// have; they become texts. Throws InvalidModel naming the record.
+/// Parses a record of the archive. torch writes infinities and NaN as bare words, which JSON does
+/// not allow; they become strings. Throws InvalidModel naming the record.
 nlohmann::json parse_json(std::string text, const std::string& record);
 
-/// A part of a JSON text that knows its place in it: `graph.nodes[3].target`. All access is
-/// checked; errors are InvalidModel with the place.
+/// A part of a JSON document that knows its position: `graph.nodes[3].target`. All access is
+/// checked; errors are InvalidModel with the position.
 class JsonValue {
  public:
   /// @param value  outlives this object.
@@ -27,9 +27,9 @@ class JsonValue {
 
   /// The entry of an object; throws when it is missing.
   JsonValue operator[](const char* key) const;
-  /// Nothing when it is missing or null.
+  /// Empty when the entry is missing or null.
   std::optional<JsonValue> find(const char* key) const;
-  /// The only entry of an object that is not null: torch's unions.
+  /// The only entry of an object that is not null, which is how torch writes unions.
   std::pair<std::string, JsonValue> alternative() const;
   std::vector<JsonValue> items() const;
   std::vector<std::pair<std::string, JsonValue>> entries() const;

@@ -28,7 +28,7 @@ bool is_part_of(const Node& node, const Node& whole) {
          &node.args()[0].node() == &whole && node.args().at(1).is_int();
 }
 
-/// The nodes that one call of a layer made, tensors apart.
+/// Restores a layer from the nodes of one call, not counting get_attr nodes.
 class LayerRestorer {
  public:
   LayerRestorer(fx::Graph& graph, fx::Module& root)
@@ -74,7 +74,8 @@ class LayerRestorer {
     return found ? *found : no_tensors_;
   }
 
-  /// Whether nothing but the call's results leaves the layer, and nothing else is changed by it.
+  /// Whether the operator is the whole layer: only its results are read outside, and the layer has
+  /// no side effects.
   bool is_all_of_it(const Node& core) const {
     return std::all_of(nodes_.begin(), nodes_.end(), [&](const Node* node) {
       if (node == &core || is_part_of(*node, core)) return true;
@@ -176,7 +177,7 @@ class LayerRestorer {
     result->replace_all_uses_with(call);
   }
 
-  /// What comes into the layer from outside, its own weight and bias apart.
+  /// The only input of the layer from outside, apart from its own weight and bias.
   Node* only_input() const {
     std::set<Node*> inputs, own;
     for (const Node* node : nodes_) {
@@ -219,7 +220,7 @@ class LayerRestorer {
 
   fx::Graph& graph_;
   fx::Module& root_;
-  fx::Module no_tensors_;                   // of layers that have none
+  fx::Module no_tensors_;                   // for layers without tensors
   const fx::Spelling* spelling_ = nullptr;  // of the current layer
   std::string path_;
   std::vector<Node*> nodes_;

@@ -11,17 +11,17 @@
 
 namespace sparsebit::frontends::pt2 {
 
-/// Nodes that calls of layers made, in the order of the graph.
+/// Nodes that come from calls of layers, in graph order.
 using LayerNodes = std::vector<std::pair<fx::Node*, ModuleCall>>;
 
-/// The outermost module of the stack that is a layer of the operator table; nothing when there is
+/// The outermost module of the stack that is a layer in the operator table; empty when there is
 /// none.
 std::optional<ModuleCall> layer_in(const std::vector<ModuleCall>& stack);
 
-/// Puts calls of layers in the place of the operators that they consist of, where these compute
-/// just what the layer does; others stay as they are.
+/// Replaces the operators of a layer by a call of the layer where both compute the same; other
+/// operators stay unchanged.
 ///
-/// @param root  has the tensors of the layers at their paths, and gets the layers.
+/// @param root  holds the layers' tensors at their paths, and receives the layers.
 void restore_layers(fx::Graph& graph, fx::Module& root, const LayerNodes& nodes);
 
 }  // namespace sparsebit::frontends::pt2

@@ -3,7 +3,7 @@
 namespace sparsebit::frontends::pt2 {
 namespace {
 
-/// What stands before `separator`, which goes with it.
+/// Removes the text up to and including `separator`, and returns it without the separator.
 std::string_view take_until(std::string_view& text, char separator) {
   const size_t end = text.find(separator);
   const std::string_view part = text.substr(0, end);

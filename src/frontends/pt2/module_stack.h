@@ -8,7 +8,7 @@ namespace sparsebit::frontends::pt2 {
 
 /// A module whose forward made a node.
 struct ModuleCall {
-  std::string call;  ///< tells the calls of one module apart: `layer1.relu`, `layer1.relu@1`
+  std::string call;  ///< distinguishes calls of one module: `layer1.relu`, `layer1.relu@1`
   std::string path;  ///< `layer1.relu`
   std::string type;  ///< `torch.nn.modules.activation.ReLU`
 };

@@ -1,5 +1,5 @@
-// A reader of Python pickles that can make nothing but dicts, lists, tuples, numbers, texts and
-// tensors. The instructions are those that torch.save has always used (protocol 2).
+// A reader of Python pickles that can construct only dicts, lists, tuples, numbers, strings and
+// tensors. It supports the instructions that torch.save uses (protocol 2).
 
 #include "frontends/pt2/pickled_tensors.h"
 
@@ -30,7 +30,7 @@ struct Storage {
   at::Tensor bytes;
   at::ScalarType dtype;
 };
-/// Keys and values in turn.
+/// Keys and values alternate.
 struct Dict {
   std::shared_ptr<Items> items = std::make_shared<Items>();
 };
@@ -195,7 +195,7 @@ class PickleReader {
       }
       case 'Q':
         return push(load_storage(*as<Sequence>(pop()).items));
-      case 'b':  // attributes of a dict or a parameter, which mean nothing here
+      case 'b':  // attributes of a dict or a parameter, which are ignored
         pop();
         return;
       case 'R': {
@@ -282,7 +282,7 @@ std::map<std::string, at::Tensor> read_pickled_tensors(std::string_view bytes,
     const std::string folder = entry.name.substr(0, entry.name.size() - name.size());
     const Pickled result = PickleReader(archive, folder, std::move(pickle)).read();
     const Dict* dict = std::get_if<Dict>(&result.data);
-    SPARSEBIT_CHECK(dict, InvalidModel, "its pickled tensors are no dict");
+    SPARSEBIT_CHECK(dict, InvalidModel, "its pickled tensors are not a dict");
     std::map<std::string, at::Tensor> tensors;
     for (size_t i = 0; i + 1 < dict->items->size(); i += 2) {
       const auto* key = std::get_if<std::string>(&(*dict->items)[i].data);

@@ -11,7 +11,7 @@
 namespace sparsebit::frontends::pt2 {
 namespace {
 
-/// A size that is known; nothing for an expression of symbols.
+/// A fixed size; empty for an expression of symbols.
 std::optional<int64_t> fixed_size(const JsonValue& size) {
   const auto [kind, value] = size.alternative();
   if (kind == "as_int") return value.integer();

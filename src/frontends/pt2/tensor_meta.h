@@ -10,15 +10,15 @@
 
 namespace sparsebit::frontends::pt2 {
 
-/// The element type that torch's format numbers like this. Throws Unsupported for those that this
+/// The element type with this number in torch's format. Throws Unsupported for types that this
 /// libtorch does not have, such as float8.
 at::ScalarType scalar_type(const JsonValue& number);
 
-/// Type and shape of a tensor in the graph; sizes that are not fixed are -1, with the name of their
-/// symbol when they are just that.
+/// Type and shape of a tensor in the graph; dynamic sizes are -1, with the name of their symbol
+/// unless they are expressions.
 fx::TensorInfo tensor_info(const JsonValue& meta);
 
-/// Where a tensor lies in the bytes of its storage. The sizes are numbers.
+/// Position of a tensor in the bytes of its storage. All sizes are fixed.
 struct StridedLayout {
   at::ScalarType dtype = at::kFloat;
   std::vector<int64_t> sizes, strides;
@@ -26,8 +26,8 @@ struct StridedLayout {
 };
 StridedLayout strided_layout(const JsonValue& meta);
 
-/// A tensor in `bytes`, without copying them. Throws InvalidModel naming the tensor when it is not
-/// inside them.
+/// A tensor in `bytes`, without copying them. Throws InvalidModel naming the tensor when it exceeds
+/// them.
 at::Tensor strided_tensor(const at::Tensor& bytes, const StridedLayout& layout,
                           const std::string& name);
 

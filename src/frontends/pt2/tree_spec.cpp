@@ -14,7 +14,7 @@ using nlohmann::json;
 
 constexpr int kDeepest = 64;
 
-/// Names of fields, in a text of JSON; empty when it is anything else.
+/// Names of fields from a JSON text; empty when it is not a list of names.
 std::vector<std::string> field_names(const json& context) {
   const json list = context.is_string() ? json::parse(context.get<std::string>(), nullptr,
                                                       /*allow_exceptions=*/false)

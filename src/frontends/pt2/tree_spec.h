@@ -8,7 +8,7 @@
 
 namespace sparsebit::frontends::pt2 {
 
-/// How the results of a program are nested; torch flattens them and writes this beside.
+/// How the results of a program are nested; torch flattens them and stores this description.
 struct TreeSpec {
   enum class Kind { Leaf, Tuple, List, Dict };
   Kind kind = Kind::Leaf;
@@ -23,11 +23,11 @@ struct TreeSpec {
 /// InvalidModel.
 TreeSpec parse_tree_spec(const std::string& text);
 
-/// Leaves as they are nested. There are as many as spec.leaves().
+/// Nests the leaves as described. Their number is spec.leaves().
 fx::Value unflatten(const TreeSpec& spec, std::span<const fx::Value> leaves);
 
 /// Names of the leaves that are not None: `output` for a single one, else `logits` for an entry of
-/// a dict, `output_0` for an item of a tuple, and `past.0` or `past.key` inside of those.
+/// a dict, `output_0` for an item of a tuple, and `past.0` or `past.key` for nested ones.
 std::vector<std::string> leaf_names(const TreeSpec& spec, std::span<const fx::Value> leaves);
 
 }  // namespace sparsebit::frontends::pt2

@@ -38,7 +38,7 @@ void check_magic(const std::filesystem::path& path) {
   char magic[4] = {};
   file.read(magic, sizeof magic);
   if (!looks_like_torchscript({magic, static_cast<size_t>(file.gcount())}))
-    fail(ErrorKind::InvalidModel, path, "is not a TorchScript file, which is a zip archive");
+    fail(ErrorKind::InvalidModel, path, "is not a TorchScript file: not a zip archive");
 }
 
 Checksums check_sizes(const std::filesystem::path& path) {
@@ -49,16 +49,16 @@ Checksums check_sizes(const std::filesystem::path& path) {
   return checksums;
 }
 
-/// What the code of an archive says before it is compiled.
+/// Facts about the code of an archive, before it is compiled.
 struct CodeFacts {
   std::vector<std::string> foreign;  ///< operators of other libraries that it calls
-  std::vector<std::string> unknown;  ///< operators of torch that are not known here
+  std::vector<std::string> unknown;  ///< unknown operators of torch
   int64_t depth = 0;                 ///< how deeply compiling it nests at most
 };
 
-/// What libtorch reads without looking twice.
+/// Checks a record that libtorch would read without validation.
 ///
-/// @param facts  gets what is to be known when the record is code.
+/// @param facts  receives the facts about a record of code.
 void check_record(const std::filesystem::path& path, const std::string& name,
                   caffe2::serialize::PyTorchStreamReader& reader, const Checksums& checksums,
                   CodeFacts& facts) {
@@ -82,7 +82,7 @@ void check_record(const std::filesystem::path& path, const std::string& name,
 void check_kind(const std::filesystem::path& path, const Checksums& records) {
   if (!records.contains("data.pkl"))
     fail(ErrorKind::InvalidModel, path,
-         "is a zip archive, but not one of torch: it has no data.pkl");
+         "is a zip archive, but was not written by torch: it has no data.pkl");
   if (!records.contains("constants.pkl"))
     fail(ErrorKind::InvalidModel, path,
          "has no TorchScript code; it was written by torch.save, not torch.jit.save (make one with "
@@ -91,7 +91,7 @@ void check_kind(const std::filesystem::path& path, const Checksums& records) {
     fail(ErrorKind::InvalidModel, path, "is damaged: it has no record 'version'");
 }
 
-/// Looks at the records.
+/// Checks all records.
 CodeFacts check_records(const std::filesystem::path& path, const Checksums& checksums) {
   check_kind(path, checksums);
   caffe2::serialize::PyTorchStreamReader reader(path.string());
@@ -101,8 +101,8 @@ CodeFacts check_records(const std::filesystem::path& path, const Checksums& chec
   return facts;
 }
 
-/// Compiling took at most 3 KB of stack per level when that was measured, and 6 KB per function,
-/// which counts as two levels; here it is twice that.
+/// The stack that compiling needs: twice the measured maximum of 3 KB per level and 6 KB per
+/// function, which counts as two levels.
 size_t stack_for(const std::filesystem::path& path, int64_t depth) {
   constexpr int64_t kPerLevel = 6 << 10, kMost = int64_t{4} << 30;
   if (depth > kMost / kPerLevel)
@@ -121,19 +121,18 @@ torch::jit::Module load_module(const std::filesystem::path& path, int64_t depth)
   return module;
 }
 
-/// @param reason  what libtorch says.
+/// @param reason  the message of libtorch.
 [[noreturn]] void fail_to_compile(const std::filesystem::path& path, const CodeFacts& facts,
                                   const std::string& reason) {
   if (!facts.foreign.empty())
     fail(ErrorKind::Unsupported, path,
          "calls " + facts.foreign.front() +
-             ", an operator of another library that is not known here, and cannot be read without "
-             "it (" +
-             reason + "); export the model to ONNX with that library instead");
+             ", an unknown operator of another library, and cannot be read without it (" + reason +
+             "); export the model to ONNX with that library instead");
   if (!facts.unknown.empty())
     fail(ErrorKind::Unsupported, path,
          "calls " + facts.unknown.front() +
-             ", an operator that is not known here, and cannot be read without it (" + reason +
+             ", an unknown operator, and cannot be read without it (" + reason +
              "); export the model to ONNX instead");
   fail(ErrorKind::InvalidModel, path, "cannot be read: " + reason);
 }
@@ -158,7 +157,7 @@ std::string tensor_problem(const at::Tensor& tensor) {
     if (tensor.stride(i) < 0) return "has a negative stride";
     last += static_cast<unsigned __int128>(tensor.size(i) - 1) * tensor.stride(i);
   }
-  // libtorch believes the size that the file states, however long the record is that it read.
+  // libtorch trusts the size stated in the file, even if the record it read is shorter.
   const size_t stated = tensor.storage().nbytes();
   const size_t real = tensor.storage().data() ? malloc_usable_size(tensor.storage().data()) : 0;
   if ((last + 1) * tensor.itemsize() > std::min(stated, real))
@@ -169,8 +168,8 @@ std::string tensor_problem(const at::Tensor& tensor) {
 std::string first_line(const std::exception& e) {
   const std::string text = message_of(e);
   size_t start = 0;
-  if (text.starts_with("[enforce fail at ")) start = text.find(']') + 1;  // a line of libtorch's
-  constexpr std::string_view kBug = "please report a bug to PyTorch.";  // the file's fault, though
+  if (text.starts_with("[enforce fail at ")) start = text.find(']') + 1;  // a source line
+  constexpr std::string_view kBug = "please report a bug to PyTorch.";    // but the file is damaged
   if (const size_t bug = text.find(kBug); bug != std::string::npos) start = bug + kBug.size();
   start = text.find_first_not_of(" .\n", start);
   if (start == std::string::npos) return "unknown error";

@@ -11,11 +11,11 @@ namespace sparsebit::frontends::torchscript {
 /// names the file.
 torch::jit::Module load_archive(const std::filesystem::path& path);
 
-/// What is wrong with the memory of a tensor that was read, whose size and bytes come from
-/// different places of the file; empty when it is sound. Its elements must not be touched before.
+/// The defect in the memory of a tensor that was read, whose size and bytes come from different
+/// parts of the file; empty when it is valid. Check it before accessing elements.
 std::string tensor_problem(const at::Tensor& tensor);
 
-/// The line of a libtorch message that says what is wrong, without backtrace and advice.
+/// The line of a libtorch message that states the problem, without backtrace and advice.
 std::string first_line(const std::exception& e);
 
 }  // namespace sparsebit::frontends::torchscript

@@ -7,31 +7,31 @@
 
 namespace sparsebit::frontends::torchscript {
 
-// libtorch trusts the files it loads: lengths in them decide how much memory it takes, and a pickle
-// can make it read beyond its stack. What follows looks at the bytes first. Each function says what
-// is wrong, or nothing; what libtorch checks itself is left to it.
+// libtorch trusts the files it loads: lengths in them decide how much memory it allocates, and a
+// pickle can make it read beyond its stack. These functions check the bytes first. Each returns a
+// description of the defect, or an empty string; anything that libtorch checks itself is left out.
 
 /// Checksums (CRC-32) of an archive's records, by name without the archive's own folder.
 using Checksums = std::map<std::string, uint32_t, std::less<>>;
 
-/// The zip archive's table of records: sizes that the file does not have.
-/// @param checksums  gets what the table says.
+/// Checks the zip archive's table of records: sizes that exceed the file.
+/// @param checksums  receives the checksums in the table.
 std::string zip_problem(std::string_view file, Checksums& checksums);
 
-/// A record whose bytes are not those that were written. libtorch does not look, and its parser is
-/// not made for damaged code.
+/// Checks that the bytes of a record match its checksum. libtorch does not check it, and its parser
+/// cannot handle damaged code.
 std::string checksum_problem(std::string_view name, std::string_view record,
                              const Checksums& checksums);
 
-/// A pickled record: texts longer than the record, marks and stack out of step, values that share
-/// others so often that a small file has more of them than a machine can read.
+/// Checks a pickled record: strings longer than the record, inconsistent marks and stack, and
+/// shared values that expand a small file to more values than a machine can read.
 std::string pickle_problem(std::string_view record);
 
-/// A record of source code: a statement nested more deeply than anyone writes.
+/// Checks a record of source code: statements nested too deeply for libtorch's parser.
 std::string source_problem(std::string_view code);
 
-/// How deeply compiling a record of source code nests at most: functions are compiled when the code
-/// of others calls them, so what is in each of them adds up.
+/// Upper bound of the recursion depth for compiling a record of source code: a function is compiled
+/// inside the function that calls it, so the depths of all functions add up.
 int64_t source_depth(std::string_view code);
 
 }  // namespace sparsebit::frontends::torchscript

@@ -1,4 +1,4 @@
-// ATen operators in the spelling of the operator table, bound by argument name.
+// Maps ATen operators to the operator table, with arguments bound by name.
 
 #include "frontends/torchscript/aten.h"
 
@@ -17,7 +17,8 @@ struct BoundCall {
   fx::Kwargs kwargs;
 };
 
-/// Names that ATen and the vocabulary spell differently, tried in order after the name itself.
+/// Alternative names in the vocabulary for an argument of ATen, tried in order after the name
+/// itself.
 std::vector<std::string> names_for(const std::string& aten) {
   static const std::map<std::string, std::vector<std::string>> other = {
       {"self", {"input"}},
@@ -41,7 +42,7 @@ std::vector<std::string> names_for(const std::string& aten) {
   return names;
 }
 
-/// Arguments that only say where or how a result is computed.
+/// Arguments that only affect where or how a result is computed.
 bool is_technical(const std::string& name) {
   static const std::vector<std::string> technical = {
       "generator", "layout",        "pin_memory",    "non_blocking", "implicit",
@@ -54,7 +55,7 @@ const fx::Schema& schema_of(const fx::Spelling& spelling) {
   return spelling.form->arguments.empty() ? spelling.op->schema : spelling.form->arguments;
 }
 
-/// The slots of the spelling's own arguments; nothing when one of the given has no place.
+/// The given arguments in the slots of the spelling; empty when one of them has no slot.
 std::optional<std::vector<std::optional<Value>>> assign(const fx::Spelling& spelling,
                                                         const std::vector<AtenArgument>& given) {
   const std::vector<fx::Parameter>& parameters = schema_of(spelling).parameters();
@@ -124,7 +125,7 @@ std::optional<Value> write_tensor_operator(GraphBuilder& builder, const std::str
   return write_spelling(builder, base, given, {{"inplace", true}});
 }
 
-/// Python's operators and functions on numbers, strings and lists.
+/// The name of Python's operator or function on numbers, strings and lists.
 const std::string* python_spelling(const std::string& name) {
   static const std::map<std::string, std::string> all = {
       {"add", "operator.add"},
@@ -185,7 +186,7 @@ Value write_generic(GraphBuilder& builder, const AtenCall& call) {
   }
   const std::string* python = own ? python_spelling(call.name) : nullptr;
   if (python) return builder.function(*python, call.values());
-  // Not in the vocabulary: kept as it is, so that the model can be looked at; it cannot run.
+  // Not in the vocabulary: kept unchanged, so that the model can be inspected; it cannot run.
   return builder.function("torch.ops." + call.library + "." + call.name, call.values());
 }
 
@@ -221,7 +222,7 @@ Value named_constant(const std::string& argument, const Value& value) {
     case at::MemoryFormat::Preserve:
       return "torch.preserve_format";
     default:
-      return {};  // contiguous is what the operators do by default
+      return {};  // contiguous is the default of the operators
   }
 }
 

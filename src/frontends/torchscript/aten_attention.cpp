@@ -1,4 +1,4 @@
-// Attention and the short cuts that torch takes for it when no gradients are recorded.
+// Attention, and the fused operators (fast path) that torch uses for it without gradients.
 
 #include "frontends/torchscript/aten_rules.h"
 #include "sparsebit/core/error.h"
@@ -12,7 +12,7 @@ using Result = std::optional<ScriptValues>;
 
 bool is_true(const Value& value) { return value.is_bool() && value.get<bool>(); }
 
-/// Several heads of the query share one of the key and of the value.
+/// Grouped-query attention: several heads of the query share one head of key and value.
 Value repeat_heads(GraphBuilder& b, const Value& x, const Value& query) {
   const Value heads = b.method("size", {query, -3}), own = b.method("size", {x, -3});
   const Value times = b.function("operator.floordiv", {heads, own});
@@ -34,17 +34,17 @@ Result scaled_dot_product_attention(GraphBuilder& b, const AtenCall& call) {
   if (!call["scale"].is_none()) kwargs.emplace_back("scale", call["scale"]);
   const Value result = b.function("torch.nn.functional.scaled_dot_product_attention",
                                   {query, key, value}, std::move(kwargs));
-  ScriptValues out(call.outputs);  // the second is for the gradient alone
+  ScriptValues out(call.outputs);  // the second is only for the gradient
   out[0] = result;
   return out;
 }
 
-/// Masks of the short cuts: true forbids, and a number says what the axes of the mask are.
+/// Masks of the fused operators: true means masked, and mask_type states the axes of the mask.
 Kwargs mask_arguments(GraphBuilder& b, const AtenCall& call) {
   const Value mask = call["mask"], type = call["mask_type"];
   if (mask.is_none()) return {};
   SPARSEBIT_CHECK(type.is_int() && type.to_int() >= 0 && type.to_int() <= 2, Unsupported, call.name,
-                  " has a mask of a type that is not known here");
+                  " has a mask_type that is not supported, expected 0, 1 or 2");
   if (type.to_int() == 0) return {{"attn_mask", mask}};         // [target, source]
   if (type.to_int() == 1) return {{"key_padding_mask", mask}};  // [batch, source]
   // [batch, heads, target, source]

@@ -10,7 +10,7 @@ using fx::Kwargs;
 using fx::Value;
 using Result = std::optional<ScriptValues>;
 
-/// The first of several results; those behind it are for gradients alone.
+/// The first of several results; the others are only for gradients.
 ScriptValues first_of(const AtenCall& call, Value value) {
   ScriptValues out(call.outputs);
   out[0] = ScriptValue(std::move(value));
@@ -33,11 +33,11 @@ Result softmax(GraphBuilder& b, const AtenCall& call) {
   return ScriptValues{b.function("torch." + call.name.substr(1), {call["self"], call["dim"]})};
 }
 
-/// Only for inference, where it does nothing.
+/// Only supported for inference, where it does nothing.
 Result dropout(GraphBuilder&, const AtenCall& call) {
   const Value training = call["train"];
   SPARSEBIT_CHECK(training.is_bool() && !training.get<bool>(), Unsupported,
-                  "the program was exported in training mode: its dropout drops values; call "
+                  "the program was exported in training mode: its dropout is active; call "
                   "model.eval() before torch.export.export");
   return first_of(call, call["input"]);
 }
@@ -51,7 +51,7 @@ Result view(GraphBuilder& b, const AtenCall& call) {
   return ScriptValues{b.function("torch.reshape", {call["self"], call["size"]})};
 }
 
-/// A copy in which a part is another tensor.
+/// A copy in which a part is replaced by another tensor.
 ScriptValues with_part(GraphBuilder& b, const AtenCall& call, const Value& part) {
   const Value copy = b.function("torch.clone", {call["self"]});
   const Value index = index_of_axis(call["dim"].to_int(), part);
@@ -108,7 +108,7 @@ Result weight_norm(GraphBuilder& b, const AtenCall& call) {
                   b.function("torch.movedim", {b.function("torch.mul", {v, factors}), -1, dim}));
 }
 
-/// The same operator under the name that users call.
+/// The same operator under its public name.
 Result renamed(GraphBuilder& b, const AtenCall& call) {
   static const std::map<std::string, std::string> names = {
       {"_adaptive_avg_pool2d", "adaptive_avg_pool2d"},

@@ -27,7 +27,7 @@ Result rms_norm(GraphBuilder& b, const AtenCall& call) {
   return ScriptValues{weight.is_none() ? normal : b.function("torch.mul", {normal, weight})};
 }
 
-/// In a row that may attend to nothing it gives zeros, where softmax has no numbers.
+/// A softmax that gives zeros for rows that are masked completely, where softmax gives NaN.
 Result safe_softmax(GraphBuilder& b, const AtenCall& call) {
   const Value x = call["self"], dim = call["dim"];
   Kwargs kwargs;
@@ -38,7 +38,7 @@ Result safe_softmax(GraphBuilder& b, const AtenCall& call) {
   return ScriptValues{b.function("torch.masked_fill", {weights, empty, 0.0})};
 }
 
-/// The results behind the first are for gradients alone.
+/// The results after the first are only for gradients.
 Result batch_norm(GraphBuilder& b, const AtenCall& call) {
   const Value training = call.has("training") ? call["training"] : Value(false);
   ScriptValues out(call.outputs);
@@ -48,7 +48,7 @@ Result batch_norm(GraphBuilder& b, const AtenCall& call) {
   return out;
 }
 
-/// Axes from the last to the first, counted alike; nothing when they are not known.
+/// Axes from the last to the first, all counted from the same end; empty when they are not known.
 std::optional<std::vector<int64_t>> descending_axes(const Value& dims) {
   if (!dims.is_sequence() || dims.contains_node()) return std::nullopt;
   std::vector<int64_t> axes = dims.ints();
@@ -60,8 +60,8 @@ std::optional<std::vector<int64_t>> descending_axes(const Value& dims) {
   return axes;
 }
 
-/// any and all of several axes, one after the other: from the last, where that does not move the
-/// others, or the first when they are counted from the end.
+/// any and all over several axes, as one reduction per axis, in an order in which removing an axis
+/// does not renumber the remaining ones.
 Result truth_of_axes(GraphBuilder& b, const AtenCall& call) {
   const auto axes = descending_axes(call["dim"]);
   if (!axes) return std::nullopt;
@@ -78,7 +78,7 @@ Result truth_of_all(GraphBuilder& b, const AtenCall& call) {
   return ScriptValues{b.function(target, {call["self"]})};
 }
 
-/// The same for squeeze, whose axes may all have other sizes than one.
+/// The same for squeeze; axes may have sizes other than 1.
 Result squeeze_axes(GraphBuilder& b, const AtenCall& call) {
   const auto axes = descending_axes(call["dim"]);
   if (!axes) return std::nullopt;
@@ -109,7 +109,7 @@ Result prelu_kernel(GraphBuilder& b, const AtenCall& call) {
   return ScriptValues{b.function("torch.prelu", {call["self"], call["weight"]})};
 }
 
-/// Checks of data, which pass wherever the model can be used.
+/// Assertions about data are dropped: they hold for valid inputs.
 Result leave_out(GraphBuilder&, const AtenCall& call) { return ScriptValues(call.outputs); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Operators in the code of a TorchScript file, as calls of ATen.
+// Converts operators in the code of a TorchScript file to calls of ATen.
 
 #include "frontends/torchscript/aten.h"
 #include "frontends/torchscript/interpreter.h"

@@ -1,4 +1,4 @@
-// Operators that resample images: ATen numbers their modes and has one of them per mode and rank.
+// Operators that resample images: ATen numbers their modes and has one operator per mode and rank.
 
 #include "frontends/torchscript/aten_rules.h"
 
@@ -12,13 +12,13 @@ namespace {
 using fx::Kwargs;
 using fx::Value;
 
-/// The name of a mode that is numbered.
+/// The name of a mode from its number.
 template <size_t N>
 std::string mode_name(const AtenCall& call, const char* argument,
                       const std::array<const char*, N>& names) {
   const Value number = call[argument];
   SPARSEBIT_CHECK(number.is_int() && number.to_int() >= 0 && number.to_int() < int64_t{N},
-                  InvalidModel, call.name, ": there is no such ", argument);
+                  InvalidModel, call.name, ": unknown ", argument, ", expected 0 to ", N - 1);
   return names[static_cast<size_t>(number.to_int())];
 }
 
@@ -34,7 +34,7 @@ const char* upsampling_mode(const std::string& name) {
 
 }  // namespace
 
-/// Both families of overloads: scale factors as a list, or one argument per axis.
+/// Handles both families of overloads: scale factors as a list, or one argument per axis.
 std::optional<ScriptValues> write_upsample(GraphBuilder& b, const AtenCall& call) {
   std::vector<Value> scales;
   for (const char* name : {"scales", "scales_d", "scales_h", "scales_w"}) {

@@ -6,13 +6,13 @@
 
 namespace sparsebit::frontends::torchscript {
 
-/// What becomes of a call; nothing when the rule is for other arguments.
+/// The result of a call; empty when the rule does not apply to its arguments.
 using AtenRule = std::optional<ScriptValues> (*)(GraphBuilder&, const AtenCall&);
 /// By the name of the operator.
 using AtenRules = std::map<std::string, AtenRule>;
 
-/// `x[:, :, part]` for the axis 2, `x[..., part]` for -1. Throws InvalidModel for an axis that no
-/// tensor has.
+/// `x[:, :, part]` for the axis 2, `x[..., part]` for -1. Throws InvalidModel for an axis beyond
+/// the maximum rank.
 fx::Value index_of_axis(int64_t axis, fx::Value part);
 
 // Rules of write_special() that have a file of their own.

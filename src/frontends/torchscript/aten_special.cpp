@@ -17,7 +17,7 @@ Value list_of(size_t count, int64_t value) {
   return fx::List(std::vector<Value>(count, Value(value)));
 }
 
-/// `x[..., start:end:step, ...]`; a slice that takes everything leaves no node.
+/// `x[..., start:end:step, ...]`; a slice of the whole axis makes no node.
 Result slice(GraphBuilder& b, const AtenCall& call) {
   const Value self = call.has("self") ? call["self"] : call["l"];
   const Value dim = call.has("dim") ? call["dim"] : Value(0);
@@ -159,7 +159,7 @@ Result in_order(GraphBuilder& b, const AtenCall& call) {
 
 Result same(GraphBuilder&, const AtenCall& call) { return ScriptValues{call.args.at(0).value}; }
 
-/// A number in a tensor, where a number is wanted.
+/// The number in a tensor of one element.
 Result number_of(GraphBuilder& b, const AtenCall& call) {
   return ScriptValues{b.method("item", {call.args.at(0).value})};
 }
@@ -188,7 +188,7 @@ Result differences(GraphBuilder& b, const AtenCall& call) {
   return ScriptValues{x};
 }
 
-/// v * g / norm of v along all axes but one, which is the last meanwhile
+/// im2col and col2im are torch's unfold and fold.
 Result sliding_blocks(GraphBuilder& b, const AtenCall& call) {
   const char* target = call.name == "im2col" ? "unfold" : "fold";
   return ScriptValues{b.function(std::string("torch.nn.functional.") + target, call.values())};
@@ -223,10 +223,10 @@ Result distances(GraphBuilder& b, const AtenCall& call) {
                                  {{"compute_mode", modes[number]}})};
 }
 
-/// No tensor of ours is a list of tensors in disguise.
+/// is_nested: tensors of a graph never are.
 Result never(GraphBuilder&, const AtenCall&) { return ScriptValues{Value(false)}; }
 
-/// A tensor of numbers; whether it wants gradients means nothing to a constant.
+/// A tensor of numbers; requires_grad is ignored, because the tensor is a constant.
 Result new_tensor(GraphBuilder& b, const AtenCall& call) {
   Kwargs kwargs;
   add_unless(kwargs, "dtype", call["dtype"], {});
@@ -234,7 +234,7 @@ Result new_tensor(GraphBuilder& b, const AtenCall& call) {
   return ScriptValues{b.function("torch.tensor", {call.args.at(0).value}, kwargs)};
 }
 
-/// What the layers of torch.nn are made of.
+/// Rules for the operators that layers of torch.nn consist of.
 const AtenRules& layer_rules() {
   static const AtenRules all = {
       {"_convolution", convolution},
@@ -276,7 +276,7 @@ const AtenRules& layer_rules() {
   return all;
 }
 
-/// What is done to tensors otherwise.
+/// Rules for other operators on tensors.
 const AtenRules& tensor_rules() {
   static const AtenRules all = {
       {"slice", slice},

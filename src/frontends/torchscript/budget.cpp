@@ -5,7 +5,7 @@
 namespace sparsebit::frontends::torchscript {
 namespace {
 
-/// Items in a collection and what is in it, but no more than `most`: a list may contain another
+/// Number of items in a collection, counting nested ones, up to `most`: a list may contain another
 /// one many times, on every level.
 int64_t count_items(const ScriptValue& datum, int64_t most) {
   int64_t count = 1;

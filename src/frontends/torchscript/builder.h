@@ -10,8 +10,8 @@
 
 namespace sparsebit::frontends::torchscript {
 
-/// Writes nodes into a graph: tensors in arguments become get_attr nodes, boxed numbers tensors,
-/// and each node knows the module it came from.
+/// Writes nodes into a graph: tensors in arguments become get_attr nodes, boxed numbers become
+/// tensors, and each node records the module it came from.
 class GraphBuilder {
  public:
   /// @param tensors  outlives this object.
@@ -26,9 +26,9 @@ class GraphBuilder {
   fx::Value module(std::string path, std::vector<fx::Value> args, fx::Kwargs kwargs = {});
   fx::Value getitem(const fx::Value& from, fx::Value index);
 
-  /// A datum as it stands in a node's arguments; modules and functions cannot.
+  /// A datum as an argument of a node. Throws Unsupported for modules and functions.
   fx::Value argument(const ScriptValue& datum);
-  /// A tensor, be it a node or known.
+  /// Likewise for a value; a known tensor becomes a get_attr node.
   fx::Value argument(const fx::Value& value);
 
   /// Dotted path of the module whose code is being read.

@@ -6,8 +6,8 @@
 
 namespace sparsebit::frontends::torchscript {
 
-/// The names that code calls behind a prefix: for "torch." it is `add` where the code has
-/// `torch.add(x, y)`, for "ops." it is `torchvision.nms` where it has `ops.torchvision.nms(x)`.
+/// The names that code calls with a prefix: for "torch.", the code `torch.add(x, y)` gives `add`;
+/// for "ops.", the code `ops.torchvision.nms(x)` gives `torchvision.nms`.
 std::set<std::string> called_names(std::string_view code, std::string_view prefix);
 
 }  // namespace sparsebit::frontends::torchscript

@@ -1,4 +1,4 @@
-// Lists: they are references in TorchScript, and may hold values that are nodes.
+// Lists, which are references in TorchScript and may hold values that are nodes.
 
 #include "frontends/torchscript/dict_rules.h"
 #include "frontends/torchscript/interpreter.h"
@@ -54,7 +54,7 @@ Result append(ScriptValues& items, const ScriptValues& in) {
 Result extend(ScriptValues& items, const ScriptValues& in) {
   const ScriptValues* more = in[1].items();
   SPARSEBIT_CHECK(more, DataDependent,
-                  "a list is extended by one that is known only when the model runs");
+                  "a list is extended by a list that is known only when the model runs");
   const ScriptValues copy = *more;
   items.insert(items.end(), copy.begin(), copy.end());
   return ScriptValues();
@@ -85,7 +85,7 @@ Result remove_item(ScriptValues& items, const ScriptValues& in) {
   return ScriptValues();
 }
 
-/// Throws unless the items can be compared now.
+/// Throws unless the items are known and can be compared.
 void check_comparable(const ScriptValues& items, const char* what) {
   for (const ScriptValue& item : items) {
     SPARSEBIT_CHECK(item.is_known(), DataDependent, "a list is ", what,
@@ -98,7 +98,7 @@ void check_comparable(const ScriptValues& items, const char* what) {
   }
 }
 
-/// Items of one list have one type.
+/// Compares two items of a list; both must be of the same type.
 bool is_less(const ScriptValue& a, const ScriptValue& b) {
   const Value &left = a.value(), &right = b.value();
   if (left.is_string() && right.is_string()) return left.string() < right.string();
@@ -125,7 +125,7 @@ Result remove_value(ScriptValues& items, const ScriptValues& in) {
     return item.value().same_as(in[1].value());
   });
   SPARSEBIT_CHECK(found != items.end(), InvalidModel,
-                  "a value is removed from a list that does not have it");
+                  "a value is removed from a list that does not contain it");
   items.erase(found);
   return ScriptValues();
 }
@@ -220,17 +220,19 @@ const std::map<std::string, ListRule>& list_rules() {
   return all;
 }
 
-/// libtorch would change a copy of it.
+/// Throws Unsupported for an operator that changes its first input: libtorch would only change a
+/// copy.
 void check_unchanged(const jit::Node& node, const char* what) {
   const c10::FunctionSchema* const schema = node.maybeSchema();
   if (schema == nullptr || schema->arguments().empty()) return;
   const c10::AliasInfo* const alias = schema->arguments()[0].alias_info();
   SPARSEBIT_CHECK(alias == nullptr || !alias->isWrite(), Unsupported, "operator '",
                   node.kind().toQualString(), "' changes a ", what,
-                  ", and is not known here for that");
+                  " in place, which is not supported");
 }
 
-/// The operands of a sum of two lists, as lists: a node that stands for one may give a tuple.
+/// The operands of a sum of two lists, converted to lists: a node that stands for a list may give a
+/// tuple.
 ScriptValues as_lists(Interpreter& interpreter, const jit::Node& node, ScriptValues in) {
   for (size_t i = 0; i < 2; ++i) {
     const bool list = node.inputs()[i]->type()->kind() == c10::TypeKind::ListType;

@@ -1,4 +1,4 @@
-// Dicts: references like lists, in the order of insertion.
+// Dicts, which are references like lists and keep the order of insertion.
 
 #include "frontends/torchscript/dict_rules.h"
 
@@ -23,7 +23,7 @@ auto find_key(const DictRef& dict, const ScriptValue& key) {
                       [&](const auto& item) { return equal(item.first, key); });
 }
 
-/// Of a key that has to be there.
+/// The item of a key that must exist.
 auto find_item(const DictRef& dict, const ScriptValue& key) {
   const auto found = find_key(dict, key);
   SPARSEBIT_CHECK(found != dict.items->end(), InvalidModel, "a dict has no such key");
@@ -44,7 +44,7 @@ Result dict_set_default(DictRef& dict, const ScriptValues& in) {
 
 Result dict_update(DictRef& dict, const ScriptValues& in) {
   SPARSEBIT_CHECK(in[1].is<DictRef>(), DataDependent,
-                  "a dict is updated by one that is known only when the model runs");
+                  "a dict is updated by a dict that is known only when the model runs");
   const auto copy = *in[1].get<DictRef>().items;
   for (const auto& [key, value] : copy) set_in_dict(dict, key, value);
   return ScriptValues();
@@ -55,7 +55,7 @@ Result dict_delete(DictRef& dict, const ScriptValues& in) {
   return ScriptValues();
 }
 
-/// TorchScript takes the first item, where Python takes the last.
+/// dict.popitem(): TorchScript removes the first item, Python the last.
 Result dict_pop_item(DictRef& dict, const ScriptValues&) {
   SPARSEBIT_CHECK(!dict.items->empty(), InvalidModel, "an item is taken from an empty dict");
   const auto [key, value] = dict.items->front();

@@ -1,6 +1,6 @@
-// Questions that are answered by how a model is read: for the CPU, with gradients, in no special
-// mode of the program. The answers lead to the general way through the code, which is always right,
-// and not to short cuts that torch takes when nobody wants gradients.
+// Queries of the environment, answered as for a model on the CPU with gradients enabled and without
+// any special mode (autocast, scripting). The answers select the general path through the code,
+// which is always valid, instead of the fast paths that torch takes without gradients.
 
 #include "frontends/torchscript/interpreter.h"
 #include "sparsebit/fx/resolve.h"
@@ -29,7 +29,7 @@ std::optional<Value> answer_about_environment(const std::string& name) {
   return found == all.end() ? std::nullopt : std::optional(Value(found->second));
 }
 
-/// About a tensor that is known only when the model runs.
+/// Answers queries about a tensor that is known only when the model runs.
 std::optional<Value> answer_about_tensor(const std::string& name, const ScriptValues& in) {
   static const std::map<std::string, bool> all = {
       {"requires_grad", true}, {"is_cpu", true},    {"is_cuda", false}, {"is_xpu", false},
@@ -61,13 +61,14 @@ std::optional<Value> compare_dtypes(GraphBuilder& builder, const std::string& na
   return builder.function("operator." + name, {element_type(in[0]), element_type(in[1])});
 }
 
-/// Whether the result is the very tensor that comes first.
+/// Whether the result is the same object as the first argument.
 bool returns_its_input(const fx::Node& node) {
   const std::string& target = node.target();
   return node.op() == fx::Opcode::CallMethod && target.ends_with('_') && !target.ends_with("__");
 }
 
-/// Whether it may be: what has nothing to do often returns what it got.
+/// Whether the result may be the same object as the first argument: a call without effect often
+/// returns its input.
 bool may_return_its_input(const fx::Node& node, const fx::Module& root) {
   static const std::set<std::string> names = {
       "alpha_dropout", "broadcast_to", "contiguous", "dropout",   "dropout1d",
@@ -86,8 +87,8 @@ const fx::Node* origin(const fx::Node& node, Passes passes) {
   return last;
 }
 
-/// Whether two tensors are one object; nothing when that is known only when the model runs. Two
-/// inputs are two tensors.
+/// Whether two tensors are the same object; empty when that is known only when the model runs. Two
+/// inputs of the model count as different objects.
 std::optional<bool> are_one(Interpreter& interpreter, const ScriptValue& first,
                             const ScriptValue& second) {
   const auto is_tensor = [](const ScriptValue& datum) {

@@ -15,7 +15,7 @@ namespace {
 
 using fx::Value;
 
-/// Questions about a tensor that its elements have no part in.
+/// Whether a node queries a property of a tensor that does not depend on its elements.
 bool asks_for_form(const fx::Node& node) {
   static const std::set<std::string> all = {"size",       "dim",      "ndimension",
                                             "numel",      "nelement", "is_floating_point",
@@ -35,7 +35,7 @@ bool has_tensor(const Value& value) {
   return value.is_tensor();
 }
 
-/// The same type and shape in hardly any memory.
+/// A tensor of the same type and shape that takes hardly any memory.
 Value hollow(const Value& value) {
   if (value.is_tensor()) {
     const at::Tensor& tensor = value.tensor();
@@ -49,7 +49,7 @@ Value hollow(const Value& value) {
                               : Value(fx::Tuple(std::move(items)));
 }
 
-/// Calls a module as in eval mode, so that no statistics move.
+/// Calls a module in eval mode, so that running statistics do not change.
 Value call_in_eval_mode(fx::Module& module, const std::vector<Value>& args,
                         const fx::Kwargs& kwargs) {
   const fx::ModulePtr copy = module.is_training() ? module.clone() : nullptr;
@@ -77,7 +77,7 @@ std::optional<int64_t> ExampleSizes::length_of(const fx::Node& node) {
   return static_cast<int64_t>(found->second.value->items().size());
 }
 
-/// Runs the nodes that were added since the last time.
+/// Runs the nodes that were added since the last call.
 void ExampleSizes::run_on() {
   const c10::InferenceMode inference;
   auto next = last_ ? std::next(*last_) : graph_.nodes().begin();
@@ -87,7 +87,8 @@ void ExampleSizes::run_on() {
   }
 }
 
-/// A mask or the like that may be left out has no part in the sizes of what it is used for.
+/// The example value of an input. Optional inputs without a given shape are None: masks and the
+/// like do not affect the sizes of results.
 std::optional<Value> ExampleSizes::example(const fx::Node& input) const {
   const auto found = shapes_.find(input.target());
   const bool optional = !input.args().empty() && input.args()[0].is_none();
@@ -100,7 +101,7 @@ ExampleSizes::Known ExampleSizes::run(const fx::Node& node) {
   try {
     result.value = node.op() == fx::Opcode::Placeholder ? example(node) : execute(node);
   } catch (const std::exception&) {
-    return {};  // what needs it is not known then, which is an error of its own
+    return {};  // unknown; nodes that depend on it stay unknown as well
   }
   if (!result.value) return {};
   result.by_sizes = decided_by_sizes(node, *result.value);
@@ -144,7 +145,7 @@ bool ExampleSizes::decided_by_sizes(const fx::Node& node, const Value& value) co
 
 bool ExampleSizes::has_shape_from_data(const fx::Node& node, const Value& value) const {
   const std::optional<fx::OperatorCall> call = fx::resolve(node, root_);
-  if (!call) return true;  // nobody knows
+  if (!call) return true;  // unknown operator: possible
   std::vector<Value> values;
   for (const Value& arg : call->args.values())
     values.push_back(arg.map_nodes([&](fx::Node& input) { return *known_.at(&input).value; }));
@@ -155,7 +156,7 @@ bool ExampleSizes::has_shape_from_data(const fx::Node& node, const Value& value)
 
 bool looks_decided_by_sizes(const fx::Node& node) {
   const bool of_input = !node.inputs().empty() && node.inputs()[0]->op() == fx::Opcode::Placeholder;
-  const bool length_of_list = node.target() == "len" && of_input;  // tensors are rarely asked so
+  const bool length_of_list = node.target() == "len" && of_input;  // len() of a tensor is rare
   if (asks_for_form(node)) return !length_of_list;
   const bool computed =
       node.op() == fx::Opcode::CallFunction || node.op() == fx::Opcode::CallMethod;

@@ -11,9 +11,9 @@
 
 namespace sparsebit::frontends::torchscript {
 
-/// Answers what a graph that is being written computes from the sizes of its inputs, for inputs of
-/// given shapes. It runs the nodes that are there on inputs of these shapes; what they contain does
-/// not matter, because an answer that data could change is none.
+/// Evaluates values that a graph under construction computes from the sizes of its inputs, for
+/// inputs of given shapes. It runs the existing nodes on example inputs of these shapes; the
+/// elements do not matter, because values that depend on data are not returned.
 class ExampleSizes {
  public:
   /// @param shapes  of inputs, by name.
@@ -23,15 +23,15 @@ class ExampleSizes {
 
   bool has_shapes() const { return !shapes_.empty(); }
 
-  /// The value of a node that sizes alone decide; nothing for any other.
+  /// The value of a node that depends on sizes only; empty for other nodes.
   std::optional<fx::Value> value_of(const fx::Node& node);
-  /// How many items a list or tuple has; nothing when sizes do not decide it.
+  /// The number of items of a list or tuple; empty when it does not depend on sizes only.
   std::optional<int64_t> length_of(const fx::Node& node);
 
  private:
   struct Known {
-    std::optional<fx::Value> value = {};  ///< of a tensor only type and shape mean something
-    bool by_sizes = false;                ///< no data can change the value or a tensor's shape
+    std::optional<fx::Value> value = {};  ///< only type and shape of a tensor are meaningful
+    bool by_sizes = false;                ///< the value or a tensor's shape does not depend on data
   };
 
   void run_on();
@@ -48,7 +48,7 @@ class ExampleSizes {
   std::optional<std::list<fx::Node>::const_iterator> last_;  // the last node that was run
 };
 
-/// Whether a number follows from sizes of tensors, as far as the graph alone tells.
+/// Whether a number seems to follow from sizes of tensors, judging by the graph alone.
 bool looks_decided_by_sizes(const fx::Node& node);
 
 }  // namespace sparsebit::frontends::torchscript

@@ -27,7 +27,7 @@ std::set<std::string> called_operators(std::string_view code) {
   return operators;
 }
 
-/// Results of those that are known to give no single tensor.
+/// Result types of known operators that do not return a single tensor.
 std::string results_of(const std::string& name) {
   static const std::map<std::string, std::string> others = {
       {"torchvision::roi_pool", "(Tensor, Tensor)"},
@@ -49,7 +49,7 @@ void declare(const std::string& name) {
 }  // namespace
 
 std::vector<std::string> declare_foreign_operators(std::string_view code) {
-  constexpr size_t kMost = 4096;  // libtorch keeps them for good, whatever files ask for
+  constexpr size_t kMost = 4096;  // bounds memory: libtorch never releases registered operators
   static std::mutex mutex;
   static std::set<std::string> declared;
   const std::lock_guard lock(mutex);

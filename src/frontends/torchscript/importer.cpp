@@ -20,7 +20,7 @@ namespace {
 
 using fx::Value;
 
-/// Which modules are leaves, and what they become.
+/// Decides which modules are leaves, and converts their calls.
 class Leaves : public ModuleCalls {
  public:
   Leaves(SourceModel& source, const std::vector<std::string>& skip)
@@ -68,9 +68,9 @@ std::optional<ScriptValue> Leaves::call_leaf(Interpreter& interpreter,
                                              const std::string& path, const std::string& method,
                                              const ScriptValues& args) {
   GraphBuilder& builder = interpreter.builder();
-  // A method that a module calls on itself is a part of it.
+  // A method that a module calls on itself is inlined.
   if (path == builder.scope) return std::nullopt;
-  static const std::regex forward("forward(__)?\\d*");  // also of overloads, and of further calls
+  static const std::regex forward("forward(__)?\\d*");  // suffixes mark overloads and further calls
   const bool main_method = std::regex_match(method, forward);
   const fx::Spelling* spelling = module_spelling(module);
   const bool known_leaf = spelling && main_method && !path.empty();
@@ -88,7 +88,7 @@ std::optional<ScriptValue> Leaves::call_leaf(Interpreter& interpreter,
   }
   torch::jit::Function& function = module.get_method(method).function();
   if (auto leaf = leaf_from_graph(*spelling, module, function, args, source_)) {
-    // A module that is called again has another method for it, which has to mean the same module.
+    // A second call of a module has another method, which must describe the same layer.
     const auto [first, is_new] = traced_.emplace(path, leaf->module);
     if (is_new) source_.root().set_module(path, leaf->module);
     leaf->module = leaf->module->describe() == first->second->describe() ? first->second : nullptr;
@@ -113,14 +113,14 @@ ScriptValue Leaves::call_opaque(GraphBuilder& builder, const torch::jit::Module&
   return builder.module(path, std::move(values));
 }
 
-/// Trailing arguments that are the defaults anyway are left out, as a person would write it.
+/// Calls a leaf; trailing arguments that equal their defaults are left out.
 ScriptValue Leaves::call_module(GraphBuilder& builder, const std::string& path,
                                 const fx::Module& leaf, const ScriptValues& args) {
   std::vector<Value> values;
   for (const ScriptValue& arg : args) values.push_back(builder.argument(arg));
   const std::vector<fx::Parameter>& parameters = leaf.forward_schema().parameters();
   const bool attention = leaf.type() == "torch.nn.MultiheadAttention";
-  // Torch 2 says last whether the mask is causal, which only helps it to choose a kernel.
+  // The last argument in torch 2 is is_causal, which is only a hint for choosing a kernel.
   if (attention && values.size() > parameters.size()) values.resize(parameters.size());
   const bool no_weights = values.size() > 4 && values[4].is_bool() && !values[4].get<bool>();
   while (!values.empty() && values.size() <= parameters.size()) {
@@ -129,7 +129,7 @@ ScriptValue Leaves::call_module(GraphBuilder& builder, const std::string& path,
     values.pop_back();
   }
   const Value result = builder.module(path, std::move(values));
-  // Without weights, attention gives None for them, which code may ask for.
+  // Without attention weights, the second result is None, and code may test for that.
   if (attention && no_weights)
     return ScriptValue::tuple({builder.getitem(result, 0), ScriptValue()});
   return result;
@@ -154,7 +154,7 @@ ScriptValue make_input(const c10::TypePtr& type, const std::string& name,
   return Value(builder.graph().placeholder(name, standard));
 }
 
-/// Placeholders for the model's inputs; those that are fixed have their default instead.
+/// Placeholders for the model's inputs; fixed inputs are replaced by their default value.
 ScriptValues make_inputs(const torch::jit::Module& model, GraphBuilder& builder,
                          const std::set<std::string>& fixed, const std::vector<std::string>& given,
                          std::vector<const fx::Node*>& fixable) {
@@ -177,7 +177,7 @@ ScriptValues make_inputs(const torch::jit::Module& model, GraphBuilder& builder,
   return inputs;
 }
 
-/// What to write instead of a name that is not there.
+/// A hint for an unknown input name.
 std::string input_hint(const std::string& name, const std::vector<std::string>& names) {
   const std::string near = did_you_mean(name, names);
   return near.empty() ? "; the inputs are " + c10::Join(", ", names) : near;
@@ -238,7 +238,8 @@ TorchScriptModel import_model(const torch::jit::Module& model, const TorchScript
   SPARSEBIT_CHECK(model.find_method("forward"), InvalidModel, "the model (class ",
                   class_name(model), ") has no method 'forward'");
   check_given(model, options.given_inputs);
-  // An input turns out to decide something only when the code asks: then all starts anew with it.
+  // Whether an input decides a branch is found out only while reading the code; the import then
+  // restarts with that input fixed.
   std::set<std::string> fixed;
   Budget budget;
   for (;;) {

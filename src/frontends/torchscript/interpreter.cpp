@@ -15,11 +15,11 @@ namespace {
 using fx::Value;
 namespace jit = torch::jit;
 
-constexpr int kDeepestCall = 400;             // deeper is a recursion without end
+constexpr int kDeepestCall = 400;             // deeper calls are treated as infinite recursion
 constexpr int kDeepestBlock = 2000;           // bodies of functions, ifs and loops
-constexpr int64_t kMostIterations = 1 << 16;  // of a loop that is written out
+constexpr int64_t kMostIterations = 1 << 16;  // of a loop that is unrolled
 
-/// Whether running the block ends in an exception, whatever the data.
+/// Whether the block always ends in an exception.
 bool only_raises(const jit::Block& block) {
   return std::any_of(block.nodes().begin(), block.nodes().end(), [](const jit::Node* node) {
     if (node->kind() == c10::prim::RaiseException) return true;
@@ -28,7 +28,7 @@ bool only_raises(const jit::Block& block) {
   });
 }
 
-/// "model.py:12"; empty when the file does not say.
+/// "model.py:12"; empty when the file does not state it.
 std::string source_line(const jit::Node& node) {
   const jit::SourceRange range = node.sourceRange();
   const auto original = range.findSourceRangeThatGenerated();
@@ -44,7 +44,8 @@ std::string one_line(const Error& error) {
   return text;
 }
 
-/// Characters of texts and numbers that may say how many more there will be.
+/// Upper estimate of the characters that a string function may produce: the lengths of all strings,
+/// and numbers that may be lengths or counts.
 int64_t text_cost(const ScriptValues& in) {
   int64_t characters = 0, largest = 0;
   bool has_text = false;
@@ -64,21 +65,22 @@ int64_t text_cost(const ScriptValues& in) {
   return has_text ? characters + std::min(largest, kPlenty) : 0;
 }
 
-/// Python's functions on texts make long ones of short ones: ljust, replace, join.
+/// Limits string functions that make long strings of short ones: ljust, replace, join.
 void check_text(const ScriptValues& in) {
   constexpr int64_t kMost = 1 << 13;
-  SPARSEBIT_CHECK(text_cost(in) <= kMost, Unsupported, "a text is computed of more than ", kMost,
-                  " characters");
+  SPARSEBIT_CHECK(text_cost(in) <= kMost, Unsupported, "a computed string may have more than ",
+                  kMost, " characters");
 }
 
-/// What to do about a model that has no graph as it is.
+/// Advice for a model that cannot be turned into a graph.
 ///
-/// @param path  of the module that is to blame; empty for the model itself.
+/// @param path  of the module that causes the error; empty for the model itself.
 std::string advice_for(const std::string& path, bool shapes_would_help) {
-  std::string text = shapes_would_help ? "; tell them (--shape NAME=1x3x224x224), " : "; ";
+  std::string text =
+      shapes_would_help ? "; give the input shapes (--shape NAME=1x3x224x224), " : "; ";
   if (path.empty()) return text + (shapes_would_help ? "or " : "") + "trace the model instead";
   return text +
-         "trace the model instead, or keep that module as one opaque step when you inspect or run "
+         "trace the model instead, or keep that module as one opaque node when you inspect or run "
          "it (--skip '" +
          path + "')";
 }
@@ -87,7 +89,7 @@ std::string advice_for(const std::string& path, bool shapes_would_help) {
 
 ScriptValue Interpreter::run_function(jit::Function& function, ScriptValues args,
                                       const std::string* owner) {
-  SPARSEBIT_CHECK(depth_ < kDeepestCall, Unsupported, "functions call each other ", kDeepestCall,
+  SPARSEBIT_CHECK(depth_ < kDeepestCall, Unsupported, "function calls are nested ", kDeepestCall,
                   " deep");
   SPARSEBIT_CHECK(function.isGraphFunction(), Unsupported, "function '", function.name(),
                   "' has no code");
@@ -126,7 +128,7 @@ ScriptValues Interpreter::run_block(jit::Block& block, Env& env) {
   return results;
 }
 
-/// Says in which module and source line it happened, once: the innermost place.
+/// Adds the module and source line to an error, once: those of the innermost node.
 void Interpreter::rethrow_located(const jit::Node& node, const Error& error) {
   if (std::exchange(error_located_, true)) throw error;
   const std::string& path = builder_.scope;
@@ -160,7 +162,7 @@ void Interpreter::run_node(jit::Node& node, Env& env) {
   SPARSEBIT_CHECK(out.size() == node.outputs().size(), Internal, node.kind().toQualString(),
                   " gave ", out.size(), " results instead of ", node.outputs().size());
   for (size_t i = 0; i < out.size(); ++i) {
-    // A list that an operator only changed was paid for as its input.
+    // A list that an operator only modified has already been charged as its input.
     const bool same = out[i].is<ListRef>() && !in.empty() && in[0].is<ListRef>() &&
                       in[0].get<ListRef>().items == out[i].get<ListRef>().items;
     if (!same) builder_.budget().spend_on(out[i]);
@@ -176,8 +178,8 @@ std::optional<ScriptValues> Interpreter::run_builtin(jit::Node& node, const Scri
   return evaluate(node, in);
 }
 
-/// Lets libtorch compute what is known. Tensors are left to the graph: a new tensor per run is not
-/// the same as one that all runs share.
+/// Lets libtorch evaluate a node with known inputs. Nodes that create tensors stay in the graph: a
+/// new tensor per run is not the same as one that all runs share.
 std::optional<ScriptValues> Interpreter::evaluate(jit::Node& node, const ScriptValues& given) {
   const ScriptValues in = on_cpu(node, given);
   const bool known =
@@ -258,7 +260,7 @@ void Interpreter::run_if(jit::Node& node, Env& env) {
   jit::Block* yes = node.blocks()[0];
   jit::Block* no = node.blocks()[1];
   jit::Block* taken = nullptr;
-  // What only checks its data and gives up otherwise: for data that passes, it is the other side.
+  // A branch that only raises is a check of the data: for valid data, the other branch is taken.
   if (!known_condition(decision) && only_raises(*yes) != only_raises(*no))
     taken = only_raises(*yes) ? no : yes;
   else
@@ -269,7 +271,8 @@ void Interpreter::run_if(jit::Node& node, Env& env) {
 
 void Interpreter::run_loop(jit::Node& node, Env& env) {
   const ScriptValue count = settled(env[node.inputs()[0]]);
-  if (!count.is_known() || !count.is_value()) fail_unknown(count, "the number of turns of a loop");
+  if (!count.is_known() || !count.is_value())
+    fail_unknown(count, "the number of iterations of a loop");
   const int64_t most = count.value().to_int();
   bool more = condition(env[node.inputs()[1]], "a loop");
   jit::Block& body = *node.blocks()[0];

@@ -16,7 +16,7 @@ bool is_dropout_of_channels(const std::string& op) {
   return op == "dropout1d" || op == "dropout2d" || op == "dropout3d";
 }
 
-/// Constructor arguments that only the shapes of the parameters tell.
+/// Constructor arguments that follow only from the shapes of the parameters.
 std::optional<Value> from_shapes(const fx::Module& mirror, const fx::Args& core,
                                  const std::string& op, const std::string& name) {
   const auto size = [&](const char* tensor, int64_t dim) -> std::optional<Value> {
@@ -49,7 +49,7 @@ std::optional<Value> from_shapes(const fx::Module& mirror, const fx::Args& core,
   return std::nullopt;
 }
 
-/// The constructor's arguments as the code shows them; nothing when one stays unknown.
+/// The constructor's arguments derived from the code; empty when one stays unknown.
 std::optional<fx::Kwargs> constructor_of(const fx::Spelling& spelling, const fx::Args& core,
                                          const fx::Module& mirror) {
   fx::Kwargs result;
@@ -64,7 +64,7 @@ std::optional<fx::Kwargs> constructor_of(const fx::Spelling& spelling, const fx:
   return result;
 }
 
-/// Padding that is not with zeros is a step of its own before the convolution.
+/// Padding with other values than zeros, which is a separate node before the convolution.
 struct Padding {
   std::string mode;
   Value sizes;
@@ -90,7 +90,7 @@ bool is_zeros(const Value& value) {
   return value.is_node() && value.node().target() == "torch.zeros";
 }
 
-/// The initial state of recurrent layers: zeros are what the layer takes when none is given.
+/// The initial state of recurrent layers: None if it is zeros, the layer's default.
 Value recurrent_state(const Value& hx) {
   if (is_zeros(hx)) return {};
   if (!hx.is_sequence()) return hx;
@@ -99,7 +99,7 @@ Value recurrent_state(const Value& hx) {
   return fx::Tuple(items);
 }
 
-/// Whether two arguments are the same for the operator. A get_attr node is its tensor.
+/// Whether two arguments are the same for the operator. A get_attr node counts as its tensor.
 bool agree(const Value& ours, const Value& theirs, const fx::Module& root) {
   if (theirs.is_node() && theirs.node().op() == fx::Opcode::GetAttr) {
     const at::Tensor* tensor = root.find_tensor(theirs.node().target());
@@ -112,14 +112,14 @@ bool agree(const Value& ours, const Value& theirs, const fx::Module& root) {
                       [&](const Value& x, const Value& y) { return agree(x, y, root); });
   }
   const bool nothing = ours.is_none() || theirs.is_none();
-  if (nothing && (ours.is_number() || theirs.is_number())) {  // None is zero where a number may be
+  if (nothing && (ours.is_number() || theirs.is_number())) {  // None means 0 for a numeric argument
     return (ours.is_number() ? ours : theirs).to_double() == 0;
   }
   if (ours.is_number() && theirs.is_number()) return ours.to_double() == theirs.to_double();
   return ours.same_as(theirs);
 }
 
-/// Whether the module gives its operator what the code gave it.
+/// Whether the module passes the same arguments to its operator as the code does.
 bool computes_the_same(const LayerCall& layer, const fx::Spelling& spelling, const fx::Args& core,
                        const fx::Module& root) {
   static const std::vector<std::string> of_modules = {"num_batches_tracked",
@@ -142,7 +142,7 @@ bool computes_the_same(const LayerCall& layer, const fx::Spelling& spelling, con
   return true;
 }
 
-/// The mode in which the layer was traced; the flag of the module may have changed since.
+/// Whether the layer was traced in training mode; the module's flag may have changed since.
 bool traced_mode(const fx::Args& core, const fx::Module& mirror) {
   const bool statistics = core.has("use_input_stats");  // of instance norm, which may have none
   if (statistics && core["running_mean"].is_none()) return mirror.is_training();
@@ -150,8 +150,8 @@ bool traced_mode(const fx::Args& core, const fx::Module& mirror) {
   return core.has(flag) && core[flag].is_bool() ? core[flag].get<bool>() : mirror.is_training();
 }
 
-/// The layer's own tensors. A tensor that two layers share is in a traced file only once, so that
-/// the second has it in its code alone.
+/// The layer's own tensors. A tensor that two layers share is stored only once in a traced file, so
+/// that the second layer has it only in its code.
 fx::ModulePtr with_shared_tensors(const fx::Module& mirror, const fx::Args& core,
                                   const fx::Module& root) {
   auto result = std::make_shared<fx::Module>(mirror.type(), fx::Schema());
@@ -171,7 +171,7 @@ fx::ModulePtr with_shared_tensors(const fx::Module& mirror, const fx::Args& core
   return result;
 }
 
-/// What a call gives the layer's forward.
+/// The arguments of a call for the layer's forward.
 std::vector<Value> forward_inputs(const fx::Spelling& spelling, const fx::Args& core,
                                   const std::optional<Padding>& padding) {
   std::vector<Value> inputs;

@@ -26,7 +26,7 @@ void collect(const fx::Module& module, const std::string& prefix, fx::ModuleStat
     collect(*item.value(), prefix + item.key() + ".", state);
 }
 
-/// A constant of the class or an attribute that is no tensor and no module.
+/// A constant of the class, or an attribute that is neither a tensor nor a module.
 std::optional<Value> read_constant(const torch::jit::Module& module, const std::string& name) {
   const auto type = module.type();
   c10::IValue value;
@@ -40,7 +40,7 @@ std::optional<Value> read_constant(const torch::jit::Module& module, const std::
   return to_value(value);
 }
 
-/// What a constructor's argument is called in the class, where that differs.
+/// The attribute of the class that holds a constructor's argument, where the name differs.
 std::string name_in_class(const fx::Spelling& spelling, const std::string& argument) {
   if (spelling.op->name == "pairwise_distance" && argument == "p") return "norm";
   return argument;
@@ -77,7 +77,7 @@ std::optional<Value> implied_argument(const fx::Module& mirror, const std::strin
 fx::ModuleState state_of(const fx::Module& mirror, const fx::Spelling& spelling) {
   fx::ModuleState state;
   collect(mirror, "", state);
-  // What torch registers as None may be missing in a traced file.
+  // Parameters and buffers that torch registers as None may be missing in a traced file.
   const fx::Schema& schema = spelling.op->schema;
   for (const char* name : {"weight", "bias", "in_proj_bias", "bias_k", "bias_v"}) {
     const bool expected = schema.find(name) && !spelling.module->constructor.empty() &&

@@ -19,8 +19,8 @@ namespace {
 using fx::Value;
 namespace jit = torch::jit;
 
-/// Schemas of torch 2.15 that libtorch 1.13 lacks, or has with fewer arguments. What becomes of the
-/// operators is in write_call(): most have a rule or go by their names.
+/// Schemas of torch 2.15 that libtorch 1.13 lacks, or has with fewer arguments. write_call()
+/// converts the operators: most have a rule or are mapped by name.
 constexpr const char* kSchemas[] = {
     // attention and normalization
     "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
@@ -84,7 +84,7 @@ constexpr const char* kSchemas[] = {
     "stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, "
     "bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? "
     "align_to_window=None) -> Tensor",
-    // checks and questions
+    // assertions and queries
     "_assert_async.msg(Tensor self, str assert_msg) -> ()",
     "_assert_scalar(Scalar self, str assert_msg) -> ()",
     "_assert_tensor_metadata(Tensor a, int[]? size=None, int[]? stride=None, ScalarType? "
@@ -97,7 +97,7 @@ constexpr const char* kSchemas[] = {
 
 using Schemas = std::multimap<std::string, const char*>;
 
-/// By the operator's name without that of the overload.
+/// Schemas by the operator's name, without the name of the overload.
 const Schemas& schemas() {
   static const Schemas all = [] {
     Schemas result;
@@ -110,7 +110,7 @@ const Schemas& schemas() {
   return all;
 }
 
-/// A single call has no tensors but its inputs.
+/// For a single call, which has no tensors besides its inputs.
 class NoTensors : public TensorStore {
  public:
   at::Tensor canonical(const at::Tensor& tensor) const override { return tensor; }
@@ -136,7 +136,7 @@ Value with_placeholders(const Value& value, fx::Graph& graph, std::vector<Value>
                               : Value(fx::Tuple(std::move(items)));
 }
 
-/// Computes a call as the graph that an import makes of it.
+/// Runs a call as the graph into which an import would convert it.
 void run_as_graph(const c10::FunctionSchema& schema, jit::Stack& stack) {
   NoTensors store;
   GraphBuilder builder(store);
@@ -180,7 +180,7 @@ void declare_schema(const char* text) {
 
 void declare_unknown(const std::string& name) {
   const auto fail = [name](jit::Stack&) {
-    throw Error(ErrorKind::Unsupported, "operator " + name + " is not known here and cannot run");
+    throw Error(ErrorKind::Unsupported, "unknown operator " + name + " cannot be run");
   };
   jit::registerOperator(jit::Operator(name + "(...) -> Tensor", jit::Operation(fail),
                                       c10::AliasAnalysisKind::CONSERVATIVE));
@@ -195,7 +195,7 @@ bool is_known_operator(const std::string& name) {
 }  // namespace
 
 std::vector<std::string> declare_newer_operators(std::string_view code) {
-  constexpr size_t kMost = 4096;  // libtorch keeps them for good, whatever files ask for
+  constexpr size_t kMost = 4096;  // bounds memory: libtorch never releases registered operators
   static std::mutex mutex;
   static std::set<std::string> declared, unknown;
   const std::lock_guard lock(mutex);

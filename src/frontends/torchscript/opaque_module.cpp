@@ -20,7 +20,7 @@ fx::Schema method_schema(const torch::jit::Module& module, const std::string& me
   return fx::Schema(std::move(parameters));
 }
 
-/// Gives the TorchScript objects the tensors and modes of our tree.
+/// Copies the tensors and modes of our module tree to the TorchScript objects.
 void synchronize(const fx::Module& from, torch::jit::Module to) {
   if (to.hasattr("training")) to.setattr("training", from.is_training());
   for (const fx::NamedTensors* tensors : {&from.own_parameters(), &from.own_buffers()}) {

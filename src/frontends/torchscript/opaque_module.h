@@ -7,10 +7,10 @@
 
 namespace sparsebit::frontends::torchscript {
 
-/// A module of the file that was skipped: one step that runs its TorchScript code.
+/// A skipped module of the file: one node that runs its TorchScript code.
 ///
-/// Its parameters, buffers and submodules stand in our tree and may be trained, moved, replaced or
-/// copied there; before each run the code gets what the tree has.
+/// Its parameters, buffers and submodules are part of our module tree and may be trained, moved,
+/// replaced or copied there; before each run they are handed to the TorchScript code.
 class OpaqueModule : public nn::Cloneable<OpaqueModule> {
  public:
   /// @param mirror  the module in our tree, whose tensors and children are taken over.

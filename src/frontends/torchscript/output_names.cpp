@@ -13,7 +13,7 @@ c10::TypePtr given_type(const c10::TypePtr& type) {
   return optional ? optional->getElementType() : type;
 }
 
-/// Of an item of a collection; null when it is not known.
+/// The type of an item of a collection; null when it is not known.
 c10::TypePtr item_type(const c10::TypePtr& type, size_t index) {
   const c10::TypePtr given = given_type(type);
   if (!given) return nullptr;

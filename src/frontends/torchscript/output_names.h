@@ -8,13 +8,13 @@
 
 namespace sparsebit::frontends::torchscript {
 
-/// What the results of a model are called: `output` for a single one, `output_0`, `output_1`, ...
-/// for those of a tuple or list, the keys for those of a dict, `boxes.0` for what lies deeper. None
-/// has no name. Each name is there once, and none is an input's.
+/// The names of a model's results: `output` for a single one, `output_0`, `output_1`, ... for items
+/// of a tuple or list, the keys for entries of a dict, `boxes.0` for nested ones. Results that are
+/// None have no name. Names are unique and differ from the names of inputs.
 ///
-/// Empty when only running the model tells how many results there are.
+/// Empty when the number of results is known only when the model runs.
 ///
-/// @param type  the static type of `result`; tells what is inside a node.
+/// @param type  the static type of `result`, which describes the contents of a node.
 std::vector<std::string> output_names(const ScriptValue& result, const c10::TypePtr& type,
                                       const fx::Graph& graph);
 

@@ -11,14 +11,14 @@
 namespace sparsebit::frontends::torchscript {
 namespace {
 
-/// Which value contains which. libtorch, and everyone who reads what it has read, walks through
-/// values as if they were a tree, where a shared one comes again and again.
+/// Containment between values. libtorch, and any code that uses its result, walks through the
+/// values as a tree, in which a shared value is visited once per reference.
 class Containment {
  public:
   size_t add_value() { return values_++; }
   void add(size_t container, size_t item) { edges_.emplace_back(item, container); }
 
-  /// Empty when the tree is not much larger than what was written.
+  /// Empty when the tree is not much larger than the record.
   std::string problem() const {
     constexpr size_t kFew = 1 << 18, kMostTimes = 16, kDeepest = 1000;
     const size_t most = kFew + kMostTimes * values_;
@@ -33,9 +33,9 @@ class Containment {
     for (size_t i = 0; i < values_; ++i) {
       if (open[i] == 0) ready.push_back(i);
     }
-    for (size_t next = 0; next < ready.size(); ++next) {  // items before what contains them
+    for (size_t next = 0; next < ready.size(); ++next) {  // items before their containers
       const size_t item = ready[next];
-      if (sizes[item] > most) return "its values share others so often that they are too many";
+      if (sizes[item] > most) return "its shared values expand to too many values";
       if (depths[item] > kDeepest) return "its values are nested too deeply";
       for (size_t i = starts[item]; i < starts[item + 1]; ++i) {
         const size_t container = containers[i];
@@ -52,8 +52,8 @@ class Containment {
   std::vector<std::pair<size_t, size_t>> edges_;  // item and container
 };
 
-/// Follows a pickle's instructions as far as sizes go. Values have no meaning here; only how many
-/// there are on the stack counts, and what contains what.
+/// Simulates a pickle's instructions without their values: only the number of values on the stack
+/// and the containment between values are tracked.
 class PickleWalk {
  public:
   explicit PickleWalk(std::string_view record) : rest_(record), size_(record.size()) {}
@@ -94,7 +94,7 @@ class PickleWalk {
       case 'G':
         return push(8);
       case '\x8a':
-        return push(1 + 8);  // libtorch reads no other length
+        return push(1 + 8);  // the only length that libtorch supports
       case 'X':
         return text();
       case 'c':
@@ -133,7 +133,7 @@ class PickleWalk {
         return collect(Into::Below, 1);
       case 'u':
         return collect(Into::Below, 2);
-      default:  // the end, or what libtorch refuses by itself
+      default:  // the end, or an instruction that libtorch rejects
         done_ = true;
     }
   }
@@ -144,7 +144,7 @@ class PickleWalk {
 
   void skip(size_t bytes) {
     if (bytes > rest_.size()) {
-      done_ = true;  // libtorch meets the end of the record, too
+      done_ = true;  // libtorch detects the end of the record as well
       return;
     }
     rest_.remove_prefix(bytes);
@@ -166,7 +166,7 @@ class PickleWalk {
 
   void text() {
     const uint64_t length = number(4);
-    if (length > rest_.size()) return fail("a text longer than the record");
+    if (length > rest_.size()) return fail("a string longer than the record");
     push(length);
   }
 
@@ -178,7 +178,7 @@ class PickleWalk {
     push(0);
   }
 
-  /// How many values there are after the last mark.
+  /// The number of values after the last mark.
   size_t available() const { return stack_.size() - (marks_.empty() ? 0 : marks_.back()); }
 
   /// Moves the values from `first` on into a container.
@@ -188,21 +188,21 @@ class PickleWalk {
   }
 
   void replace(size_t taken) {
-    if (available() < taken) return fail("an instruction without its values");
+    if (available() < taken) return fail("an instruction without its operands");
     const size_t made = values_.add_value();
     take(stack_.size() - taken, made);
     stack_.push_back(made);
   }
 
   void set_item() {
-    if (available() < 3) return fail("an instruction without its values");
+    if (available() < 3) return fail("an instruction without its operands");
     take(stack_.size() - 2, stack_[stack_.size() - 3]);
   }
 
   void remember(uint64_t place) {
-    if (stack_.empty()) return fail("an instruction without its values");
-    // Each place is named by an instruction of its own, of two bytes at least.
-    if (place > size_) return fail("a place beyond the record's size");
+    if (stack_.empty()) return fail("an instruction without its operands");
+    // Each memo index needs an instruction of at least two bytes.
+    if (place > size_) return fail("a memo index beyond the record's size");
     places_[place] = stack_.back();
   }
 

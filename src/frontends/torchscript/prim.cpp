@@ -1,5 +1,5 @@
-// What TorchScript's own operations (prim::) do with values, most of it without a trace in the
-// graph.
+// TorchScript's own operations (prim::) on values; most of them are evaluated during import and
+// make no nodes.
 
 #include "frontends/torchscript/archive.h"
 #include "frontends/torchscript/interpreter.h"
@@ -44,7 +44,7 @@ Result get_attribute(Interpreter& interpreter, jit::Node& node, const ScriptValu
 Result set_attribute(Interpreter&, jit::Node& node, const ScriptValues&) {
   throw Error(ErrorKind::Unsupported, "the model assigns its attribute '" +
                                           node.s(c10::attr::name) +
-                                          "' while it runs; a graph has no attributes that change");
+                                          "' while it runs, which a graph cannot represent");
 }
 
 Result list(Interpreter&, jit::Node&, const ScriptValues& in) {
@@ -60,7 +60,7 @@ Result dict(Interpreter&, jit::Node&, const ScriptValues& in) {
   return ScriptValues{result};
 }
 
-/// Of a list or tuple; only the parts that are used are read from one that is a node.
+/// Unpacks a list or tuple; from a node, only the used items are read.
 Result unpack(Interpreter& interpreter, jit::Node& node, const ScriptValues& in) {
   if (const ScriptValues* items = in[0].items()) {
     SPARSEBIT_CHECK(items->size() == node.outputs().size(), InvalidModel, "cannot unpack ",
@@ -90,7 +90,7 @@ Result tuple_index(Interpreter& interpreter, jit::Node&, const ScriptValues& in)
 
 Result tuple_slice(Interpreter&, jit::Node& node, const ScriptValues& in) {
   const ScriptValues* items = in[0].items();
-  SPARSEBIT_CHECK(items, Unsupported, "a tuple that is not known is sliced");
+  SPARSEBIT_CHECK(items, Unsupported, "a tuple is sliced that is known only when the model runs");
   const int64_t size = items->size();
   const int64_t begin = std::clamp<int64_t>(node.i(c10::attr::beg), 0, size);
   const int64_t end = std::clamp<int64_t>(node.i(c10::attr::end), begin, size);
@@ -104,7 +104,8 @@ Result nothing(Interpreter&, jit::Node& node, const ScriptValues&) {
 }
 
 Result unwrap(Interpreter&, jit::Node&, const ScriptValues& in) {
-  SPARSEBIT_CHECK(!in[0].is_none(), InvalidModel, "a value is None where one is needed");
+  SPARSEBIT_CHECK(!in[0].is_none(), InvalidModel,
+                  "an Optional value is None where a value is needed");
   return ScriptValues{in[0]};
 }
 
@@ -124,7 +125,7 @@ Result is_instance(Interpreter&, jit::Node& node, const ScriptValues& in) {
     type = optional->getElementType();
   SPARSEBIT_CHECK(
       type->kind() != c10::TypeKind::AnyType && type->kind() != c10::TypeKind::UnionType,
-      DataDependent, "isinstance() asks about a value that is known only when the model runs");
+      DataDependent, "isinstance() tests a value that is known only when the model runs");
   for (const c10::TypePtr& candidate : node.tys(c10::attr::types)) {
     if (type->isSubtypeOf(*candidate)) return ScriptValues{Value(true)};
   }
@@ -156,7 +157,7 @@ Result unbox(Interpreter&, jit::Node&, const ScriptValues& in) {
   return ScriptValues{in[0].get<Boxed>().number};
 }
 
-/// How many turns range(start, stop, step) makes.
+/// The number of iterations of range(start, stop, step).
 Result range_length(Interpreter& interpreter, jit::Node&, const ScriptValues& in) {
   const bool numbers = in[0].is_value() && in[1].is_value() && in[2].is_value();
   if (!numbers || (in[0].is_known() && in[1].is_known())) return std::nullopt;
@@ -171,7 +172,7 @@ Result range_length(Interpreter& interpreter, jit::Node&, const ScriptValues& in
   return ScriptValues{builder.function("max", {count, 0})};
 }
 
-/// The number that such a loop is at: start + turn * step.
+/// The current number of such a loop: start + iteration * step.
 Result range_item(Interpreter& interpreter, jit::Node&, const ScriptValues& in) {
   const bool numbers = in[0].is_value() && in[1].is_value() && in[2].is_value();
   if (!numbers || (in[0].is_known() && in[1].is_known() && in[2].is_known())) return std::nullopt;

@@ -65,7 +65,7 @@ c10::IValue make_dict(const std::vector<std::pair<c10::IValue, c10::IValue>>& it
   return dict;
 }
 
-/// TorchScript has no type for element types: they are ints.
+/// TorchScript represents element types as ints.
 c10::IValue convert_scalar(const Value& value, const c10::TypePtr& type) {
   if (value.is_none()) return {};
   if (value.is_bool()) return value.get<bool>();
@@ -210,8 +210,8 @@ Value to_value(const c10::IValue& value) {
     return dict;
   }
   const ScriptValue datum = from_ivalue(value);
-  SPARSEBIT_CHECK(datum.is_value(), Unsupported, "a ", value.tagKind(),
-                  " cannot leave TorchScript");
+  SPARSEBIT_CHECK(datum.is_value(), Unsupported, "a TorchScript value of type ", value.tagKind(),
+                  " cannot be converted");
   return datum.value();
 }
 

@@ -18,7 +18,7 @@ namespace sparsebit::frontends::torchscript {
 class ScriptValue;
 using ScriptValues = std::vector<ScriptValue>;
 
-/// A TorchScript list: a reference, because appending to it is seen by everyone who holds it.
+/// A TorchScript list: a reference, because appending is visible through all references to it.
 struct ListRef {
   std::shared_ptr<ScriptValues> items;
 };
@@ -32,14 +32,14 @@ struct DictRef {
 struct ObjectRef {
   c10::intrusive_ptr<c10::ivalue::Object> object;
 };
-/// A number that the tracer wrapped in a tensor of no dimensions, as it does with sizes. Kept as a
-/// number: what is done to it is arithmetic on shapes.
+/// A number that the tracer wrapped in a 0-d tensor, as it does with sizes. Kept as a number,
+/// because operations on it are shape arithmetic.
 struct Boxed {
   fx::Value number;
   bool non_negative;
 };
 
-/// What is known about a TorchScript value before the model runs.
+/// A TorchScript value, as far as it is known before the model runs.
 ///
 /// A plain fx::Value is a scalar, string, device or tensor, or a node when only running the model
 /// gives the value. A node may also stand for a list, tuple or dict.
@@ -48,16 +48,15 @@ class ScriptValue {
   using Variant = std::variant<fx::Value, ListRef, TupleRef, DictRef, ObjectRef,
                                torch::jit::Function*, Boxed, c10::IValue>;
 
-  ScriptValue() = default;                                          // None
-  ScriptValue(fx::Value value) : data_(std::move(value)) {}         // NOLINT
-  ScriptValue(ListRef list) : data_(std::move(list)) {}             // NOLINT
-  ScriptValue(TupleRef tuple) : data_(std::move(tuple)) {}          // NOLINT
-  ScriptValue(DictRef dict) : data_(std::move(dict)) {}             // NOLINT
-  ScriptValue(ObjectRef object) : data_(std::move(object)) {}       // NOLINT
-  ScriptValue(torch::jit::Function* function) : data_(function) {}  // NOLINT
-  ScriptValue(Boxed boxed) : data_(std::move(boxed)) {}             // NOLINT
-  explicit ScriptValue(c10::IValue other)
-      : data_(std::move(other)) {}  // what has no form of its own
+  ScriptValue() = default;                                              // None
+  ScriptValue(fx::Value value) : data_(std::move(value)) {}             // NOLINT
+  ScriptValue(ListRef list) : data_(std::move(list)) {}                 // NOLINT
+  ScriptValue(TupleRef tuple) : data_(std::move(tuple)) {}              // NOLINT
+  ScriptValue(DictRef dict) : data_(std::move(dict)) {}                 // NOLINT
+  ScriptValue(ObjectRef object) : data_(std::move(object)) {}           // NOLINT
+  ScriptValue(torch::jit::Function* function) : data_(function) {}      // NOLINT
+  ScriptValue(Boxed boxed) : data_(std::move(boxed)) {}                 // NOLINT
+  explicit ScriptValue(c10::IValue other) : data_(std::move(other)) {}  // any other type
 
   static ScriptValue list(ScriptValues items);
   static ScriptValue tuple(ScriptValues items);
@@ -79,9 +78,9 @@ class ScriptValue {
   /// Items of a list or tuple; null for anything else.
   const ScriptValues* items() const;
 
-  /// Whether nothing in it waits for the model to run.
+  /// Whether it contains no node.
   bool is_known() const;
-  /// Whether there is a tensor in it.
+  /// Whether it contains a tensor.
   bool has_tensor() const;
 
  private:
@@ -90,11 +89,11 @@ class ScriptValue {
 
 ScriptValue from_ivalue(const c10::IValue& value);
 
-/// For evaluation by libtorch. The datum is known.
+/// Converts a datum for evaluation by libtorch. It must be known.
 ///
 /// @param type  the static type, from which empty lists get their element type.
 c10::IValue to_ivalue(const ScriptValue& datum, const c10::TypePtr& type);
-/// The same for values of the graph world; nodes cannot be converted.
+/// The same for an fx::Value; nodes cannot be converted.
 c10::IValue to_ivalue(const fx::Value& value, const c10::TypePtr& type);
 fx::Value to_value(const c10::IValue& value);
 

@@ -1,4 +1,4 @@
-// How deeply code is nested: libtorch's parser and compiler call themselves for everything inside.
+// Measures how deeply code is nested: libtorch's parser and compiler are recursive.
 
 #include "frontends/torchscript/archive_check.h"
 
@@ -9,8 +9,8 @@
 namespace sparsebit::frontends::torchscript {
 namespace {
 
-/// Reads code as far as its nesting goes, and never says less than there is: operators in a row
-/// nest, too, as in `a + b + c`.
+/// Scans code for its nesting depth and never underestimates it: chained operators nest as well, as
+/// in `a + b + c`.
 class SourceWalk {
  public:
   explicit SourceWalk(std::string_view code) : code_(code) {
@@ -34,7 +34,7 @@ class SourceWalk {
     if (at_line_start_ && c != '#') start_line();
     if (is_name(c)) return word();
     if (c == '\'' || c == '"') return text(c);
-    if (c == '#' && !starts("# type:")) {  // the compiler reads those
+    if (c == '#' && !starts("# type:")) {  // type comments are parsed
       at_ = std::min(code_.find('\n', at_), code_.size());
       return;
     }
@@ -60,7 +60,7 @@ class SourceWalk {
     }
   }
 
-  /// On the innermost level of brackets, until it ends.
+  /// Adds a level of nesting to the innermost brackets, until they end.
   void add_nesting() {
     constexpr int64_t kDeepest = 1000;
     ++levels_.back();
@@ -84,7 +84,7 @@ class SourceWalk {
     if (name == "elif") ++choices_;
   }
 
-  /// As libtorch finds the end of a text.
+  /// Skips a string literal, whose end is found as in libtorch.
   void text(char quote) {
     const std::string mark(starts(std::string(3, quote)) ? 3 : 1, quote);
     at_ += mark.size();
@@ -113,7 +113,7 @@ class SourceWalk {
     nesting_ = levels_.back() = 0;
   }
 
-  /// Of a function or of what a class has before its functions.
+  /// Ends a unit: a function, or the part of a class before its functions.
   void end_unit() {
     constexpr int64_t kOfACall = 2;
     depth_ += kOfACall + choices_ + deepest_;

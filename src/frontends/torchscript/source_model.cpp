@@ -13,7 +13,7 @@ std::string join(const std::string& path, const std::string& name) {
   return path.empty() ? name : path + "." + name;
 }
 
-/// Same text = same elements of the same memory.
+/// A key that is equal for tensors with the same elements of the same memory.
 std::string memory_key(const at::Tensor& tensor) {
   if (!tensor.has_storage() || tensor.layout() != at::kStrided || tensor.numel() == 0)
     return c10::str("object ", static_cast<const void*>(tensor.unsafeGetTensorImpl()));
@@ -45,8 +45,8 @@ SourceModel::SourceModel(torch::jit::Module model, Budget& budget)
   root_ = mirror(model_, "");
 }
 
-/// Modules with the same number are the same module: same class, same attributes, same memory.
-/// Zero for a module without tensors, where nothing tells two equal ones from one.
+/// Modules with the same signature are the same module: same class, same attributes, same memory.
+/// Zero for a module without tensors, which cannot be distinguished from an equal one.
 int64_t SourceModel::signature(const torch::jit::Module& module) {
   const void* const key = module._ivalue().get();
   if (const auto known = signatures_.find(key); known != signatures_.end()) return known->second;
@@ -72,7 +72,7 @@ int64_t SourceModel::signature(const torch::jit::Module& module) {
   return signatures_.emplace(key, number).first->second;
 }
 
-/// Everything in `module` goes by the path of its counterpart in `first`.
+/// Registers `module` and its contents under the paths of their counterparts in `first`.
 fx::ModulePtr SourceModel::alias(const torch::jit::Module& module,
                                  const torch::jit::Module& first) {
   const ObjectPtr object = module._ivalue(), other = first._ivalue();

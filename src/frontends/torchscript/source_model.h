@@ -16,8 +16,8 @@ using ObjectPtr = c10::intrusive_ptr<c10::ivalue::Object>;
 
 /// The module tree of a TorchScript file and its mirror in ours.
 ///
-/// A module that stands at several paths goes by the first. Modules and tensors that were one are
-/// one here, also where scripting or loading made two objects of them.
+/// A module at several paths is registered under the first. Shared modules and tensors stay shared
+/// here, even where scripting or loading duplicated them.
 class SourceModel : public TensorStore {
  public:
   /// @param budget  of the import, which outlives this object.
@@ -25,19 +25,19 @@ class SourceModel : public TensorStore {
 
   const torch::jit::Module& model() const { return model_; }
   Budget& budget() override { return budget_; }
-  /// Modules of plain type with the parameters, buffers and modes of the file. Leaves replace them
-  /// at their paths as they are called.
+  /// Plain modules with the parameters, buffers and modes of the file. A leaf replaces the module
+  /// at its path when it is called.
   fx::Module& root() { return *root_; }
 
   /// Null when the object is not a module of the model.
   const std::string* path_of(const ObjectPtr& object) const;
   at::Tensor canonical(const at::Tensor& tensor) const override;
-  /// Where the model has this tensor; null when it does not.
+  /// The path of this tensor; null when it is not in the model.
   const std::string* path_of(const at::Tensor& tensor) const;
-  /// As path_of(), but a tensor of the code that the model has nowhere is first stored in root()
-  /// as `_tensor_constantN`.
+  /// As path_of(), but a tensor of the code that is not in the model is first stored in root() as
+  /// `_tensor_constantN`.
   std::string constant_path(const at::Tensor& tensor) override;
-  /// Whether it is a parameter or buffer, which changes while the model lives.
+  /// Whether a tensor is a parameter or buffer, whose values may change.
   bool owns(const at::Tensor& tensor) const;
 
  private:
@@ -51,7 +51,7 @@ class SourceModel : public TensorStore {
   std::unordered_map<const void*, std::string> module_paths_;
   std::unordered_map<const void*, fx::ModulePtr> mirrors_;
   std::unordered_map<const void*, int64_t> signatures_;       // of objects
-  std::unordered_map<std::string, int64_t> signature_texts_;  // what the numbers stand for
+  std::unordered_map<std::string, int64_t> signature_texts_;  // numbers by description
   std::unordered_map<int64_t, ObjectPtr> by_signature_;
   std::unordered_map<std::string, at::Tensor> canonical_;  // by memory and shape
   std::unordered_map<const void*, std::string> tensor_paths_;

@@ -8,16 +8,16 @@
 
 namespace sparsebit::frontends::torchscript {
 
-/// Where the tensors of a graph that is being written live.
+/// Owner of the tensors of a graph under construction.
 class TensorStore {
  public:
   virtual ~TensorStore() = default;
-  /// The one object that stands for this tensor of the file.
+  /// The unique object for this tensor of the file.
   virtual at::Tensor canonical(const at::Tensor& tensor) const = 0;
-  /// The path for a get_attr node of a canonical tensor; one that the model has nowhere is stored
-  /// first.
+  /// The path for a get_attr node of a canonical tensor; a tensor that is not in the model is
+  /// stored first.
   virtual std::string constant_path(const at::Tensor& tensor) = 0;
-  /// What reading the file may still cost.
+  /// The remaining budget of the import.
   virtual Budget& budget() = 0;
 };
 

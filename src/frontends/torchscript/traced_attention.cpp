@@ -1,5 +1,5 @@
-// torch.nn.MultiheadAttention in traced files. Its forward is some forty operators, which say what
-// the layer was only between the lines; so it is guessed, and the guess is tried out.
+// torch.nn.MultiheadAttention in traced files. Its forward consists of some forty operators that do
+// not state the layer's arguments, so these are guessed, and the guess is verified numerically.
 
 #include "frontends/torchscript/leaf.h"
 #include "sparsebit/core/error.h"
@@ -17,7 +17,7 @@ using fx::Value;
 
 constexpr double kSameResult = 1e-5;
 
-/// `embed_dim // num_heads` is the one division of sizes.
+/// The number of heads: `embed_dim // num_heads` is the only division of sizes.
 std::optional<int64_t> count_heads(const fx::Graph& graph) {
   for (const fx::Node& node : graph.nodes()) {
     const bool division = node.target() == "operator.floordiv" && node.args().size() == 2;
@@ -32,10 +32,11 @@ bool drops_values(const fx::Graph& graph) {
   });
 }
 
-/// Three sequences of which no two sizes are equal by chance.
+/// Example query, key and value; no two sizes are equal by chance.
 std::vector<Value> example_inputs(size_t count, bool batch_first, const at::Tensor& weight) {
   const int64_t width = weight.size(1);
-  const at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(1);  // not the caller's
+  const at::Generator generator =
+      at::make_generator<at::CPUGeneratorImpl>(1);  // separate from the caller's
   std::vector<Value> inputs;
   for (size_t i = 0; i < count; ++i) {
     const int64_t length = i == 0 ? 3 : 5, batch = 2;
@@ -46,7 +47,7 @@ std::vector<Value> example_inputs(size_t count, bool batch_first, const at::Tens
   return inputs;
 }
 
-/// Tracing gives a layer each of its inputs once.
+/// Query, key and value from the inputs of a traced layer, which has each distinct one only once.
 std::vector<Value> spread(const std::vector<Value>& inputs) {
   return {inputs[0], inputs.size() > 1 ? inputs[1] : inputs[0], inputs.back()};
 }
@@ -57,7 +58,7 @@ bool close(const Value& ours, const Value& theirs) {
          at::allclose(ours.tensor(), theirs.tensor(), kSameResult, kSameResult);
 }
 
-/// Whether the layer gives on random numbers what the code gives.
+/// Whether layer and code give the same results on random inputs.
 bool gives_the_same(fx::Module& layer, fx::GraphModule& code, bool batch_first, bool weights) {
   const at::NoGradGuard no_grad;
   const at::Tensor& weight = *layer.find_tensor("in_proj_weight");
@@ -86,7 +87,7 @@ fx::ModulePtr try_layer(const fx::Spelling& spelling, const fx::Module& mirror, 
                    mirror);
 }
 
-/// The call as one step with two results.
+/// Writes the call as one node with two results.
 void write_call(TracedLeaf& leaf, bool weights) {
   auto graph = std::make_shared<fx::Graph>();
   std::vector<Value> inputs;

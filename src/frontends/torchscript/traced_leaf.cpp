@@ -1,5 +1,5 @@
-// Leaves of traced files. Tracing keeps no attributes of a layer, but its forward says what they
-// were: it is one call of the layer's operator with constants.
+// Leaves of traced files. Tracing does not keep the attributes of a layer, but its forward
+// determines them: it is one call of the layer's operator with constants.
 
 #include "frontends/torchscript/layer_call.h"
 #include "frontends/torchscript/leaf.h"
@@ -16,7 +16,7 @@ namespace {
 
 using fx::Value;
 
-/// Inside a leaf there are no leaves.
+/// Inlines all calls: there are no leaves inside a leaf.
 class NoLeaves : public ModuleCalls {
  public:
   std::optional<ScriptValue> call_leaf(Interpreter&, const torch::jit::Module&, const std::string&,
@@ -25,7 +25,7 @@ class NoLeaves : public ModuleCalls {
   }
 };
 
-/// The one call of the layer's operator; null when there is none or several.
+/// The only call of the layer's operator; null when there is none or more than one.
 const fx::Node* find_core(const fx::Graph& graph, const fx::Spelling& spelling,
                           const fx::Module& root) {
   const fx::Node* core = nullptr;
@@ -38,7 +38,7 @@ const fx::Node* find_core(const fx::Graph& graph, const fx::Spelling& spelling,
   return core;
 }
 
-/// Whether the code changes anything but its own result and the count of batches.
+/// Whether the code has side effects other than updating num_batches_tracked.
 bool has_other_effects(const fx::Graph& graph, const fx::Node& core, const fx::Module& root) {
   return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const fx::Node& node) {
     if (&node == &core || !fx::mutates_input(node, root)) return false;
@@ -53,7 +53,8 @@ bool only_placeholders(const Value& value) {
   return result;
 }
 
-/// Adaptive max pooling always gives the indices too, wanted or not.
+/// Whether the code uses only the values of adaptive max pooling, which always returns the indices
+/// as well.
 bool wants_first_only(const Value& output, const fx::Node& core) {
   bool result = core.target().find("adaptive_max_pool") != std::string::npos;
   output.for_each_node(
@@ -61,7 +62,7 @@ bool wants_first_only(const Value& output, const fx::Node& core) {
   return result;
 }
 
-/// Results are the operator's own, or parts of it.
+/// Whether the results are those of the operator, or items of them.
 bool is_result(const Value& output, const fx::Node& core) {
   bool result = true;
   output.for_each_node([&](fx::Node& node) {
@@ -78,7 +79,7 @@ namespace {
 
 /// Runs the code of the leaf on placeholders; false when that is not possible.
 ///
-/// @param given  the arguments of a call: a parameter that the layer shares with another is one.
+/// @param given  the arguments of a call, which include parameters shared with another layer.
 bool read_code(GraphBuilder& builder, SourceModel& source, const torch::jit::Module& module,
                torch::jit::Function& method, const ScriptValues& given, TracedLeaf& leaf) {
   NoLeaves no_leaves;
@@ -93,7 +94,7 @@ bool read_code(GraphBuilder& builder, SourceModel& source, const torch::jit::Mod
     leaf.output = builder.argument(interpreter.run_function(method, std::move(args)));
     return true;
   } catch (const Error&) {
-    return false;  // entering it will tell
+    return false;  // inlining the module will report the error
   }
 }
 

@@ -12,10 +12,10 @@ namespace {
 constexpr std::string_view kEnd = "PK\x05\x06", kEntry = "PK\x01\x02", kEnd64 = "PK\x06\x06",
                            kLocator64 = "PK\x06\x07";
 constexpr size_t kEndSize = 22, kEntrySize = 46, kEnd64Size = 56, kLocator64Size = 20;
-constexpr uint64_t kIn64 = 0xFFFFFFFF;    // the number stands in the 64-bit extension
-constexpr uint64_t kDeflateRatio = 1032;  // the most that a compressed byte can stand for
+constexpr uint64_t kIn64 = 0xFFFFFFFF;    // the number is in the 64-bit extension
+constexpr uint64_t kDeflateRatio = 1032;  // the highest compression ratio of deflate
 
-/// A little-endian number. The caller has checked that it is there.
+/// A little-endian number. The caller has checked that the bytes exist.
 uint64_t number(std::string_view bytes, size_t at, size_t width) {
   uint64_t value = 0;
   for (size_t i = width; i-- > 0;) value = value << 8 | static_cast<uint8_t>(bytes[at + i]);
@@ -26,7 +26,7 @@ struct Directory {
   uint64_t offset = 0, size = 0, entries = 0;
 };
 
-/// Where the table of records is, from the record at the end of the file.
+/// The position of the table of records, from the record at the end of the file.
 std::optional<Directory> find_directory(std::string_view file) {
   const size_t end = file.rfind(kEnd);
   if (end == std::string_view::npos || file.size() - end < kEndSize) return {};
@@ -110,7 +110,7 @@ std::string checksum_problem(std::string_view name, std::string_view record,
   const auto* const bytes = reinterpret_cast<const Bytef*>(record.data());
   const bool same =
       stated != checksums.end() && ::crc32_z(0, bytes, record.size()) == stated->second;
-  return same ? "" : "its checksum is another one";
+  return same ? "" : "its checksum does not match";
 }
 
 }  // namespace sparsebit::frontends::torchscript

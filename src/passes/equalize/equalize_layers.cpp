@@ -10,24 +10,24 @@
 namespace sparsebit::passes {
 namespace {
 
-/// Logarithms of factors: a few percent of a range change nothing that matters, and a long chain
-/// would take very long to pass them on.
+/// Logarithms of factors below this are ignored: a few percent of a range do not matter, and it
+/// would take very long to propagate them through a long chain.
 constexpr double kNoticed = 0.05;
 constexpr double kSettled = 0.01;
-/// A chain passes factors on from layer to layer. Where they have not settled after this many
-/// rounds, the ranges are less equal than they could be, and no result changes.
+/// Factors propagate along a chain from layer to layer. If they have not converged after this many
+/// rounds, the ranges are less equal than possible, but results are still correct.
 constexpr int kMostRoundsOfPairs = 1000;
-/// Channels that would need more than this are as good as off in one of the layers.
+/// A channel that would need a larger factor is almost unused in one of the layers.
 constexpr double kMostFactor = 100;
 
-/// Activations with f(s * x) = s * f(x) for s > 0; those with a limit are, if the limit is scaled.
+/// Activations with f(s * x) = s * f(x) for s > 0; those with an upper limit need it to be scaled.
 const std::vector<std::string>& activations() {
   static const std::vector<std::string> names = {"relu",     "relu6", "prelu",  "leaky_relu",
                                                  "hardtanh", "clamp", "maximum"};
   return names;
 }
 
-/// A layer while its channels are scaled. The weights themselves are multiplied in the end, once.
+/// A layer whose channels are being scaled. The weights are multiplied only once, at the end.
 struct ScaledLayer {
   explicit ScaledLayer(const Layer& given)
       : layer(given),
@@ -68,8 +68,8 @@ struct Pair {
   const NodeView* between;  ///< may be null
 };
 
-/// With these, each channel has the same range in both layers. 1 where a layer hardly uses it: such
-/// a channel does not tell how large it should be, and its bias would grow without bounds.
+/// Factors that give each channel the same range in both layers. 1 where a layer hardly uses the
+/// channel: its range would be arbitrary, and its bias would grow without bounds.
 at::Tensor factors(const ScaledLayer& first, const ScaledLayer& second) {
   const at::Tensor a = first.range_of_outputs(), b = second.range_of_inputs();
   const at::Tensor factor = (b / a).sqrt();
@@ -83,7 +83,7 @@ class Equalizer {
  public:
   explicit Equalizer(Rewriter& rewriter) : rewriter_(rewriter) {}
 
-  /// All or nothing: factors of one layer are undone in the next.
+  /// Applies all factors or none, because the next layer undoes those of a layer.
   void run() {
     find_pairs();
     for (int round = 0; round < kMostRoundsOfPairs; ++round) {
@@ -100,7 +100,7 @@ class Equalizer {
   }
 
  private:
-  /// Whether no weight or bias becomes larger than its type can tell: float16 ends at 65504.
+  /// Whether all weights and biases fit into their type: the largest float16 is 65504.
   bool fits_types() const {
     return std::all_of(layers_.begin(), layers_.end(),
                        [](const auto& item) { return item.second.result().is_finite(); });
@@ -128,7 +128,7 @@ class Equalizer {
       consider({&match["first"], &match["second"], &match["between"]});
   }
 
-  /// Whether the activation reads the layer, and cuts at 0 if it cuts.
+  /// Whether the activation reads the layer, and any lower bound of it is 0.
   bool is_homogeneous(const NodeView& activation, const NodeView& layer) const {
     if (!reads(activation, *layer.node)) return false;
     if (activation.is("prelu") || activation.is("leaky_relu")) return true;
@@ -147,7 +147,7 @@ class Equalizer {
     const std::optional<Layer> second = read_layer(*pair.second, rewriter_);
     const bool same_axis = pair.first->is("linear") == pair.second->is("linear");
     if (!first || !second || !same_axis || first->outputs() != second->inputs()) return;
-    // A limit per channel of a linear layer would have to be one per column.
+    // scale_limit() makes limits for channels on axis 1; a linear layer has them on the last axis.
     if (pair.between && relu_limit(*pair.between, rewriter_) && pair.first->is("linear")) return;
     pairs_.push_back(pair);
     layers_.try_emplace(rewriter_.index().position(*pair.first->node), *first);
@@ -198,7 +198,7 @@ class Equalizer {
 
 Pass equalize_layers() {
   return {.name = "equalize_layers",
-          .summary = "channels of neighbouring layers are scaled to equal ranges",
+          .summary = "scale channels of adjacent layers to equal ranges",
           .stage = Stage::Equalize,
           .run = [](Rewriter& rewriter) { Equalizer(rewriter).run(); }};
 }

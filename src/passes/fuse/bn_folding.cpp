@@ -7,8 +7,7 @@
 namespace sparsebit::passes {
 namespace {
 
-/// A layer that gives what layer and step give together; null when its type cannot hold the
-/// numbers.
+/// The layer with the affine step after it folded in; null when the numbers do not fit its type.
 fx::ModulePtr with_step_behind(const NodeView& view, const Layer& layer,
                                const ChannelAffine& affine) {
   const at::ScalarType type = layer.weight.scalar_type();

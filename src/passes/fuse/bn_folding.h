@@ -7,11 +7,11 @@
 
 namespace sparsebit::passes {
 
-/// What a batch norm does, if all of it is known before the model runs.
+/// The factors of a batch norm, if all its parameters are constants.
 std::optional<ChannelAffine> affine_of(const NodeView& batch_norm, const Rewriter& rewriter);
 
-/// Folds a step that does the same as `affine` into the layer that it reads. The layer changes if
-/// nobody else uses it; otherwise a new one takes the step's place.
+/// Folds a node that computes `affine` into the layer that it reads. The layer is changed if it has
+/// no other user; otherwise a new layer replaces the node.
 Replacements fold_behind(const NodeView& view, const Layer& layer, const NodeView& step,
                          const ChannelAffine& affine, Rewriter& rewriter);
 

@@ -7,7 +7,7 @@ namespace {
 
 bool is_on(const fx::Value& value) { return value.is_bool() && value.to_bool(); }
 
-/// Statistics or parameters that are numbers of the model, not values it computes.
+/// Statistics or parameters that are tensors of the model, not computed values.
 std::optional<at::Tensor> tensor_in(const fx::Value& value) {
   if (!value.is_tensor()) return std::nullopt;
   return value.tensor().detach().to(at::kDouble);

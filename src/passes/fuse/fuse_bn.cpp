@@ -19,7 +19,7 @@ Replacements fold_batch_norm(const Match& match, Rewriter& rewriter) {
 Pass fuse_bn() {
   return {
       .name = "fuse_bn",
-      .summary = "a batch norm becomes part of the convolution or linear layer before it",
+      .summary = "fold a batch norm into the preceding convolution or linear layer",
       .stage = Stage::Fuse,
       .rules = {{Pattern({{.name = "layer", .operators = layer_operators(), .users = Users::Inside},
                           {.name = "bn",

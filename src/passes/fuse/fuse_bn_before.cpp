@@ -9,12 +9,12 @@
 namespace sparsebit::passes {
 namespace {
 
-/// Whether the layer reads nothing but values of its input. Zeros around the input would have to
-/// be other numbers before the batch norm; copies of the input would not.
+/// Whether the layer pads its input with no zeros. Folding would change padded zeros, which are
+/// added after the batch norm; padding with copies of the input is not affected.
 bool has_no_zeros_around(const NodeView& view) {
   if (view.is("linear")) return true;
   if (view.call->args.has("output_padding"))
-    return false;  // at the borders of a transposed convolution fewer inputs meet
+    return false;  // outputs at the borders of a transposed convolution sum over fewer inputs
   const fx::Value &mode = view.arg("padding_mode"), &padding = view.arg("padding");
   if (mode.is_string() && mode.string() != "zeros") return true;
   if (padding.is_string()) return padding.string() == "valid";
@@ -23,14 +23,14 @@ bool has_no_zeros_around(const NodeView& view) {
          std::all_of(amounts->begin(), amounts->end(), [](int64_t amount) { return amount == 0; });
 }
 
-/// A layer that gives what batch norm and layer give together.
+/// The layer with the batch norm before it folded in.
 fx::ModulePtr with_bn_before(const NodeView& view, const Layer& layer, const ChannelAffine& bn) {
   const at::ScalarType type = layer.weight.scalar_type();
   Layer both = layer, shifts = layer;
   both.weight = shifts.weight = layer.weight.to(at::kDouble);
   both.weight = both.with_inputs_times(bn.factor).to(type);
   shifts.weight = shifts.with_inputs_times(bn.shift);
-  both.bias = shifts.grouped().sum({2, 3}).flatten();  // what each output gets of them
+  both.bias = shifts.grouped().sum({2, 3}).flatten();  // contribution to each output
   if (layer.bias.defined()) both.bias = both.bias + layer.bias.to(at::kDouble);
   both.bias = both.bias.to(type);
   both.bias_trained = layer.bias_trained || bn.trained;
@@ -55,7 +55,7 @@ Replacements fold_before(const Match& match, Rewriter& rewriter) {
 
 Pass fuse_bn_before() {
   return {.name = "fuse_bn_before",
-          .summary = "a batch norm becomes part of the layer behind it, where borders allow it",
+          .summary = "fold a batch norm into the following layer, unless zero padding prevents it",
           .stage = Stage::Fuse,
           .rules = {{Pattern({{.name = "bn", .operators = {"batch_norm"}, .users = Users::Inside},
                               {.name = "layer",

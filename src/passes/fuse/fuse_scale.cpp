@@ -7,8 +7,8 @@
 namespace sparsebit::passes {
 namespace {
 
-/// A constant as one number for each output of the layer; nothing when it is none, tells other axes
-/// apart or would change the shape or type of what the layer gives.
+/// A constant as one number per output channel of the layer; empty when it is not constant, varies
+/// along other axes, or would change the shape or type of the layer's result.
 std::optional<at::Tensor> per_channel(const fx::Value& value, const NodeView& view,
                                       const Layer& layer, const Rewriter& rewriter) {
   if (value.is_number()) return at::full({layer.outputs()}, value.to_double(), at::kDouble);
@@ -16,7 +16,7 @@ std::optional<at::Tensor> per_channel(const fx::Value& value, const NodeView& vi
   if (!tensor || tensor->scalar_type() != layer.weight.scalar_type()) return std::nullopt;
   if (value.is_node() && reads_shared_parameter(value.node(), rewriter)) return std::nullopt;
   const int64_t rank = batched_rank(view);
-  const int64_t from_behind = view.is("linear") ? 1 : rank - 1;  // where the channels are
+  const int64_t from_behind = view.is("linear") ? 1 : rank - 1;  // axis of the channels
   const int64_t channels = tensor->dim() - from_behind;
   const bool one_for_all = tensor->numel() == 1;
   const bool by_channel = channels >= 0 && tensor->numel() == layer.outputs() &&
@@ -27,8 +27,8 @@ std::optional<at::Tensor> per_channel(const fx::Value& value, const NodeView& vi
   return tensor->to(at::kDouble).flatten().expand({layer.outputs()});
 }
 
-/// What is done to each channel: multiplied, divided, or something added or taken away.
-/// @param trained  whether the operand is.
+/// The factor and shift of a mul, div, add or sub, per channel.
+/// @param trained  whether the operand is trained.
 ChannelAffine affine_of_step(const NodeView& step, const at::Tensor& operand, bool trained) {
   const at::Tensor ones = at::ones_like(operand), zeros = at::zeros_like(operand);
   if (step.is("mul")) return {operand, zeros};
@@ -55,8 +55,7 @@ Replacements fold_step(const Match& match, Rewriter& rewriter) {
 Pass fuse_scale() {
   return {
       .name = "fuse_scale",
-      .summary =
-          "constants that each channel is multiplied with, or that are added, go into the layer",
+      .summary = "fold constant scales and shifts per channel into the preceding layer",
       .stage = Stage::Fuse,
       .rules = {{Pattern({{.name = "layer", .operators = layer_operators(), .users = Users::Inside},
                           {.name = "step",

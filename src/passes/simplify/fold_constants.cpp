@@ -17,9 +17,9 @@ namespace {
 using fx::Node;
 using fx::Value;
 
-/// Results of more bytes than this are kept only if what they are made of is as large.
+/// Results of more bytes than this are folded only if one of their inputs is as large.
 constexpr size_t kSmall = size_t{1} << 20;
-/// Results that may have more elements than this are not computed to see how large they are.
+/// Results that may have more elements than this are not computed at all.
 constexpr double kMostElements = 1 << 24;
 /// Elements read and MACs of all constants together: a few seconds. The rest is computed when the
 /// model runs.
@@ -63,7 +63,7 @@ class ConstantFolder {
  private:
   struct Constant {
     Value value;
-    bool trained = false;  ///< made of parameters
+    bool trained = false;  ///< computed from parameters
   };
 
   std::optional<Constant> compute(Node& node) const {
@@ -93,7 +93,7 @@ class ConstantFolder {
     return result;
   }
 
-  /// A parameter that others read as well stays shared with them.
+  /// Reads a get_attr node; empty for a parameter with other readers, which has to stay shared.
   std::optional<Constant> read(Node& node) const {
     const at::Tensor* tensor = constant_tensor(node, rewriter_);
     const bool trained = parameters_.contains(node.target());
@@ -112,7 +112,7 @@ class ConstantFolder {
     try {
       return fx::run_kernel(*call.op, call.args);
     } catch (const Error&) {
-      return std::nullopt;  // running the model tells what is wrong
+      return std::nullopt;  // running the model reports the error
     }
   }
 
@@ -152,7 +152,7 @@ class ConstantFolder {
 
 Pass fold_constants() {
   return {.name = "fold_constants",
-          .summary = "what does not depend on an input is computed once",
+          .summary = "compute nodes that do not depend on an input once (constant folding)",
           .stage = Stage::Simplify,
           .run = [](Rewriter& rewriter) { ConstantFolder(rewriter).run(); }};
 }

@@ -11,7 +11,7 @@ namespace {
 
 bool is_function(const NodeView& view) { return view.node->op() != fx::Opcode::CallModule; }
 
-/// Whether a module holds nothing but tensors of the layer, and is nothing that can be called.
+/// Whether a module holds only tensors of the layer and cannot be called.
 bool can_become(const fx::Module& holder, const std::string& path, const fx::Module& layer,
                 const Rewriter& rewriter) {
   const auto is_of_layer = [&](const auto& item) {
@@ -26,7 +26,8 @@ bool can_become(const fx::Module& holder, const std::string& path, const fx::Mod
          std::all_of(tensors.begin(), tensors.end(), is_of_layer);
 }
 
-/// "fc" for what is made of fc.weight and fc.bias, if nothing else is there; else the node's name.
+/// "fc" for a layer of fc.weight and fc.bias, if the module holds nothing else; else the node's
+/// name.
 std::string path_for(const NodeView& view, const fx::Module& layer, const Rewriter& rewriter) {
   for (const char* name : {"bias", "weight"}) {
     const fx::Value& value = view.arg(name);
@@ -72,7 +73,7 @@ Pass functions_to_layers() {
     return Pattern({{.name = "call", .operators = std::move(operators), .check = is_function}});
   };
   return {.name = "functions_to_layers",
-          .summary = "convolutions, linear and layer_norm with weights of the model are modules",
+          .summary = "turn calls of conv, linear and layer_norm with constant weights into modules",
           .stage = Stage::Simplify,
           .rules = {{function(layer_operators()), to_weighted_layer},
                     {function({"layer_norm"}), to_layer_norm}}};

@@ -28,7 +28,7 @@ Pass getattr_to_shape() {
   const PatternNode shape{.name = "shape", .operators = {"getattr"}, .check = is_shape};
   return {
       .name = "getattr_to_shape",
-      .summary = "x.shape and x.shape[d] become calls of size",
+      .summary = "replace x.shape and x.shape[d] by calls of size",
       .stage = Stage::Simplify,
       .rules = {{Pattern({shape, {.name = "item", .operators = {"getitem"}, .inputs = {"shape"}}}),
                  one_size},

@@ -7,7 +7,7 @@ namespace sparsebit::passes {
 namespace {
 
 /// Adds a torch.nn.Linear that multiplies with `matrix`, [inputs, outputs], and a call of it.
-/// @param bias  a tensor of the model, which whoever else uses it goes on sharing; null for none.
+/// @param bias  a tensor of the model, which stays shared with its other users; null for none.
 fx::Node& linear_call(const fx::Value& x, const at::Tensor& matrix, const at::Tensor* bias,
                       const fx::Node& instead_of, Rewriter& rewriter) {
   const at::Tensor weight = matrix.detach()
@@ -25,7 +25,7 @@ fx::Node& linear_call(const fx::Value& x, const at::Tensor& matrix, const at::Te
   return rewriter.graph().call_module(path, {x});
 }
 
-/// A constant matrix of floating numbers that nobody else uses; null otherwise.
+/// A constant floating-point matrix without other users; null otherwise.
 const at::Tensor* matrix_of(const fx::Value& value, const Rewriter& rewriter) {
   const at::Tensor* tensor = constant_tensor(value, rewriter);
   const bool fits = tensor && tensor->dim() == 2 && tensor->is_floating_point();
@@ -70,7 +70,7 @@ Pass matmul_to_linear() {
   PatternNode inner = product;
   inner.users = Users::Inside;
   return {.name = "matmul_to_linear",
-          .summary = "a product with a constant matrix, plus a bias, is a linear layer",
+          .summary = "turn a product with a constant matrix, plus a bias, into a linear layer",
           .stage = Stage::Simplify,
           .rules = {{Pattern({inner,
                               {.name = "sum",

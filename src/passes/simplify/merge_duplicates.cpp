@@ -20,17 +20,17 @@ bool takes_tensor(const Node& node) {
   return found;
 }
 
-/// Whether a second run with the same inputs gives the same, and does nothing else.
+/// Whether a second call with the same inputs gives the same result and has no side effects.
 bool is_repeatable(const NodeView& view) {
   if (view.node->op() == fx::Opcode::GetAttr) return true;
   if (!view.call || draws_random_numbers(*view.call)) return false;
   const fx::Args& args = view.call->args;
   const bool trains = args.has("training") && args["training"].is_bool() &&
-                      args["training"].to_bool();  // statistics are counted twice
+                      args["training"].to_bool();  // each call updates the statistics
   return view.call->op->effect == fx::Effect::None && !trains && !takes_tensor(*view.node);
 }
 
-/// Equal for nodes that compute the same. Names of nodes are unique.
+/// A key that is equal for nodes that compute the same. Names of nodes are unique.
 std::string text_of(const Node& node) {
   std::string text = c10::str(static_cast<int>(node.op()), node.target(), "(");
   for (const fx::Value& value : node.args()) text += to_string(value) + ", ";
@@ -39,7 +39,7 @@ std::string text_of(const Node& node) {
 }
 
 void merge_equal_nodes(Rewriter& rewriter) {
-  // An input that changes between the two is not the same input.
+  // An input that is written between the two nodes is not the same input.
   const auto reads_written = [&](const Node& node) {
     return std::any_of(node.inputs().begin(), node.inputs().end(),
                        [&](const Node* input) { return rewriter.memory().is_written(*input); });
@@ -56,7 +56,7 @@ void merge_equal_nodes(Rewriter& rewriter) {
 
 Pass merge_duplicates() {
   return {.name = "merge_duplicates",
-          .summary = "what is computed twice is computed once",
+          .summary = "merge nodes that compute the same",
           .stage = Stage::Simplify,
           .run = merge_equal_nodes};
 }

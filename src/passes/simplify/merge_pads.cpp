@@ -7,7 +7,7 @@ namespace {
 
 using Amounts = std::vector<int64_t>;
 
-/// What is added before and after each axis, last axis first. A module may have one number for all.
+/// Padding before and after each axis, last axis first. A module may have one number for all.
 std::optional<Amounts> amounts_of(const NodeView& pad) {
   const fx::Value &padding = pad.arg("padding"), &axes = pad.arg("spatial_dims");
   const std::optional<Amounts> amounts = constant_ints(padding);
@@ -16,15 +16,15 @@ std::optional<Amounts> amounts_of(const NodeView& pad) {
   return Amounts(2 * static_cast<size_t>(axes.to_int()), padding.to_int());
 }
 
-/// Adds zeros, on sides that are told.
+/// Whether a node pads with zeros, by explicit amounts.
 bool pads_with_zeros(const NodeView& view) {
   const fx::Value &mode = view.arg("mode"), &value = view.arg("value");
   const bool zeros = value.is_none() || (value.is_number() && value.to_double() == 0);
   return mode.is_string() && mode.string() == "constant" && zeros && amounts_of(view);
 }
 
-/// What the padding adds to both ends of each spatial axis, first axis first; nothing when the ends
-/// differ, something is cut off, or other axes are concerned.
+/// Symmetric padding of each spatial axis, first axis first; empty when the ends differ, when it
+/// crops, or when other axes are padded.
 std::optional<Amounts> same_at_both_ends(const NodeView& pad, size_t axes) {
   const Amounts amounts = *amounts_of(pad);
   if (amounts.size() % 2 != 0) return std::nullopt;
@@ -37,7 +37,7 @@ std::optional<Amounts> same_at_both_ends(const NodeView& pad, size_t axes) {
   return result;
 }
 
-/// The padding that a convolution has already.
+/// The convolution's own padding.
 std::optional<Amounts> own_padding(const NodeView& conv, size_t axes) {
   const fx::Value& padding = conv.arg("padding");
   if (padding.is_string())
@@ -71,7 +71,7 @@ Replacements two_pads(const Match& match, Rewriter& rewriter) {
     const Amounts amounts = *amounts_of(view);
     return std::any_of(amounts.begin(), amounts.end(), [](int64_t n) { return n < 0; });
   };
-  if (cuts(first) || cuts(second)) return {};  // what was cut off does not come back
+  if (cuts(first) || cuts(second)) return {};  // cropped values cannot be restored
   return {{second.node,
            rewriter.graph().call_function("torch.nn.functional.pad", {first.arg("input"), a})}};
 }
@@ -82,7 +82,7 @@ Pass merge_pads() {
   const PatternNode first{.name = "first", .operators = {"pad"}, .check = pads_with_zeros};
   return {
       .name = "merge_pads",
-      .summary = "padding with zeros becomes part of the convolution behind it",
+      .summary = "fold zero padding into the following convolution",
       .stage = Stage::Simplify,
       .rules = {
           {Pattern({first,

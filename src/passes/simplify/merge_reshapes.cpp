@@ -6,7 +6,8 @@
 namespace sparsebit::passes {
 namespace {
 
-/// One node alone may be a list of sizes or a type: `x.view(y.size())`.
+/// Whether the arguments are sizes. A single node may be a list of sizes or a dtype:
+/// `x.view(y.size())`.
 bool has_sizes(const NodeView& view) {
   const fx::Value& shape = view.arg("shape");
   if (shape.is_sequence() && shape.items().size() == 1 && shape.items().front().is_node())
@@ -16,13 +17,13 @@ bool has_sizes(const NodeView& view) {
                       [](const fx::Value& size) { return size.is<at::ScalarType>(); });
 }
 
-/// `view(dtype)` looks at the bytes as other numbers, and `squeeze_()` is no new shape.
+/// Whether a node only changes the shape: `view(dtype)` reinterprets the bytes.
 bool only_arranges(const NodeView& view) { return !view.is("view") || has_sizes(view); }
 
-/// A reshape takes the numbers in order, whatever shape they had before.
+/// A reshape keeps the order of the elements, so an earlier reshape has no effect.
 Replacements last_shape(const Match& match, Rewriter& rewriter) {
   const NodeView& second = match["second"];
-  if (!reads(second, match.node("first"))) return {};  // it is one of the sizes
+  if (!reads(second, match.node("first"))) return {};  // it is only one of the sizes
   fx::Node& reshape = rewriter.graph().call_function(
       "torch.reshape", {match["first"].arg("input"), second.arg("shape")});
   return {{second.node, reshape}};
@@ -43,7 +44,7 @@ Pass merge_reshapes() {
       .operators = {"reshape", "view", "flatten", "unflatten", "ravel", "squeeze", "unsqueeze"},
       .check = only_arranges};
   return {.name = "merge_reshapes",
-          .summary = "of several reshapes in a row the last is enough",
+          .summary = "merge consecutive reshapes into the last one",
           .stage = Stage::Simplify,
           .rules = {{Pattern({arranged,
                               {.name = "second",

@@ -20,7 +20,7 @@ std::optional<int64_t> known_rank(const NodeView& view, const Rewriter& rewriter
   return rank_of(view.arg("input"), rewriter);
 }
 
-/// Counted from the start; nothing when there is no such axis.
+/// Axes counted from the start; empty when an axis does not exist.
 std::optional<Axes> from_start(Axes axes, int64_t rank) {
   for (int64_t& axis : axes) {
     if (axis < 0) axis += rank;
@@ -35,12 +35,12 @@ std::optional<Axes> axes_of_permute(const NodeView& view, int64_t rank) {
   return from_start(*given, rank);
 }
 
-/// Which axis of the input each axis of the result is.
+/// For each axis of the result, its axis in the input.
 std::optional<Axes> axes_of(const NodeView& view, int64_t rank) {
   if (view.is("permute")) return axes_of_permute(view, rank);
   Axes axes = in_order(rank);
   if (view.is("t")) {
-    if (rank == 2) std::swap(axes.front(), axes.back());  // a vector stays as it is
+    if (rank == 2) std::swap(axes.front(), axes.back());  // a vector stays unchanged
     return axes;
   }
   const fx::Value &a = view.arg("dim0"), &b = view.arg("dim1");
@@ -51,13 +51,13 @@ std::optional<Axes> axes_of(const NodeView& view, int64_t rank) {
   return axes;
 }
 
-/// One node that gives the axes of `x` in this order; `x` itself when they are in order.
+/// A permutation of `x` to this order of axes; `x` itself when they are in order.
 fx::Value permuted(const fx::Value& x, const Axes& axes, Rewriter& rewriter) {
   if (axes == in_order(static_cast<int64_t>(axes.size()))) return x;
   return rewriter.graph().call_function("torch.permute", {x, axes});
 }
 
-/// Two exchanges of the same axes, whatever the rank.
+/// Whether both exchange the same two axes, for any rank.
 bool undo_each_other(const NodeView& a, const NodeView& b) {
   if (a.is("t") && b.is("t")) return true;
   if (!a.is("transpose") || !b.is("transpose")) return false;
@@ -95,7 +95,7 @@ Replacements keeps_order(const Match& match, Rewriter& rewriter) {
 Pass merge_transposes() {
   const std::vector<std::string> operators = {"permute", "transpose", "t"};
   return {.name = "merge_transposes",
-          .summary = "two permutations in a row are one, or none when they cancel",
+          .summary = "merge consecutive permutations, or remove them when they cancel",
           .stage = Stage::Simplify,
           .rules = {{Pattern({{.name = "first", .operators = operators},
                               {.name = "second", .operators = operators, .inputs = {"first"}}}),

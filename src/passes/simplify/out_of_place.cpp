@@ -11,7 +11,7 @@ namespace {
 using fx::Node;
 using fx::Opcode;
 
-/// "torch.relu_" -> "torch.relu", "operator.iadd" -> "operator.add"; others stay as they are.
+/// "torch.relu_" -> "torch.relu", "operator.iadd" -> "operator.add"; others stay unchanged.
 std::string pure_target(const std::string& target) {
   constexpr std::string_view kInPlaceOperator = "operator.i";
   if (target.ends_with('_')) return target.substr(0, target.size() - 1);
@@ -32,13 +32,13 @@ class OutOfPlace {
       if (!rewriter_.memory().is_writer(*node)) continue;
       if (node->op() == Opcode::CallModule) {
         calls[node->target()].push_back(node);
-      } else if (nobody_sees(*node)) {
+      } else if (can_be_pure(*node)) {
         change_call(*node);
       }
     }
     for (const auto& [path, nodes] : calls) {
       if (is_part_of_others(path, rewriter_)) continue;
-      if (std::all_of(nodes.begin(), nodes.end(), [&](Node* node) { return nobody_sees(*node); }))
+      if (std::all_of(nodes.begin(), nodes.end(), [&](Node* node) { return can_be_pure(*node); }))
         change_module(path, nodes);
     }
   }
@@ -46,9 +46,9 @@ class OutOfPlace {
  private:
   size_t position(const Node& node) const { return rewriter_.index().position(node); }
 
-  /// Whether the old value of the written memory is read by nobody later, and the result has the
-  /// type of what was written, which pure operators do not promise.
-  bool nobody_sees(const Node& writer) const {
+  /// Whether writing in place can be replaced by a new tensor: the written memory is read later
+  /// only through the result, and the result of the pure operator has the same type.
+  bool can_be_pure(const Node& writer) const {
     const NodeView& view = rewriter_.index().view(writer);
     if (!view.call || view.call->op->effect != fx::Effect::None) return false;
     return keeps_type(view) && is_read_through_result_only(writer);
@@ -63,8 +63,8 @@ class OutOfPlace {
     });
   }
 
-  /// Whether arithmetic of the two has the type of what is written, as it has in place: integers
-  /// leave floating numbers what they are, and so do single numbers.
+  /// Whether pure arithmetic gives the type of the written tensor, as in-place arithmetic does:
+  /// integer operands and 0-d constants do not change a floating-point type.
   bool leaves_type(const fx::Value& written, const fx::Value& operand) const {
     const std::optional<at::ScalarType> type = type_of(operand, rewriter_);
     if (!type || at::isComplexType(*type)) return false;
@@ -82,7 +82,7 @@ class OutOfPlace {
       const bool is_call = sharing->op() == Opcode::CallFunction ||
                            sharing->op() == Opcode::CallMethod ||
                            sharing->op() == Opcode::CallModule;
-      if (!is_call) return false;  // an input or state: whoever owns it sees the change
+      if (!is_call) return false;  // an input or state: its owner sees the change
       for (const Node* user : sharing->users()) {
         if (position(*user) > here) return false;
       }
@@ -113,7 +113,7 @@ class OutOfPlace {
            fx::mutates_input(node, rewriter_.module());
   }
 
-  /// The module may belong to others as well, so they keep theirs.
+  /// Replaces the module at the path by a copy, because other paths may share the original.
   void change_module(const std::string& path, const std::vector<Node*>& nodes) {
     const fx::ModulePtr pure = rewriter_.module().find_module(path)->clone();
     pure->set_attribute("inplace", false);
@@ -129,7 +129,7 @@ class OutOfPlace {
 
 Pass out_of_place() {
   return {.name = "out_of_place",
-          .summary = "operators that write in place return a new tensor, where nobody can tell",
+          .summary = "replace in-place operators by pure ones, where results do not change",
           .stage = Stage::Simplify,
           .run = [](Rewriter& rewriter) { OutOfPlace(rewriter).run(); }};
 }

@@ -12,21 +12,21 @@ bool is_over_keys(const NodeView& softmax, const Rewriter& rewriter) {
   return last && dtype.is_none();
 }
 
-/// A product with a vector is no attention: there is nothing to transpose.
+/// Whether the key is a matrix: a product with a vector is not attention.
 bool has_key_of_rows(const NodeView& scores, const Rewriter& rewriter) {
   const std::optional<int64_t> rank = rank_of(right_side(scores), rewriter);
   return scores.is("bmm") || (rank && *rank >= 2);
 }
 
-/// What is added to the scores has to be numbers, not truth values, and of their type.
+/// Whether a value is an additive mask: of the type of the scores, not boolean.
 bool is_mask(const fx::Value& mask, const NodeView& scores, const Rewriter& rewriter) {
   const std::optional<at::ScalarType> type = type_of(mask, rewriter);
   return mask.is_none() ||
          (type && at::isFloatingType(*type) && type == type_of(*scores.node, rewriter));
 }
 
-/// softmax(query @ key^T * scale + mask) @ value. The key stands transposed in the product;
-/// transposing it once more leaves nothing to do where the model did that itself.
+/// softmax(query @ key^T * scale + mask) @ value. The product has the transposed key; it is
+/// transposed once more, which cancels with the transposition of the model.
 Replacements attention(const Match& match, Rewriter& rewriter, const fx::Value& query, double scale,
                        const fx::Value& mask) {
   fx::Graph& graph = rewriter.graph();
@@ -39,7 +39,7 @@ Replacements attention(const Match& match, Rewriter& rewriter, const fx::Value& 
                                             {{"attn_mask", mask}, {"scale", scale}})}};
 }
 
-/// What is added to the scores, if anything is.
+/// The value that is added to the scores; None without a mask.
 fx::Value mask_of(const Match& match, bool masked, const fx::Node& scores) {
   return masked ? other_operand(match["masked"], scores) : fx::Value();
 }
@@ -65,7 +65,7 @@ Replacements not_scaled(const Match& match, Rewriter& rewriter, bool masked) {
                    mask_of(match, masked, match.node("scores")));
 }
 
-/// The steps behind the (scaled) scores.
+/// The pattern with the nodes after the (scaled) scores.
 Pattern attention_pattern(std::vector<PatternNode> steps, bool masked) {
   const std::string scores = steps.back().name;
   PatternNode mask = inner_step("masked", {"add"}, {scores});
@@ -89,7 +89,7 @@ Pass recognize_attention() {
   const PatternNode plain = {
       .name = "scores", .operators = {"matmul", "bmm"}, .users = Users::Inside};
   Pass pass{.name = "recognize_attention",
-            .summary = "softmax(query @ key^T * scale + mask) @ value is attention",
+            .summary = "turn softmax(query @ key^T * scale + mask) @ value into attention",
             .stage = Stage::Simplify};
   for (const bool masked : {false, true}) {
     const auto with = [masked](auto rewrite) {

@@ -16,7 +16,7 @@ PatternNode gelu_last(PatternNode node) {
   return node;
 }
 
-/// The three places of the factor 1/2 in x * 1/2 * bracket; "half" is where it is.
+/// The three positions of the factor 1/2 in x * 1/2 * bracket; the node "half" applies it.
 std::vector<Pattern> with_half(const Nodes& bracket) {
   const auto with = [&](std::initializer_list<PatternNode> rest) {
     Nodes nodes = bracket;
@@ -86,7 +86,7 @@ Pass recognize_gelu() {
                                    inner_step("tanh", {"tanh"}, {"scaled"}),
                                    inner_step("bracket", {"add"}, {"tanh"})};
   Pass pass{.name = "recognize_gelu",
-            .summary = "x / 2 * (1 + erf(x / sqrt(2))) is gelu, and so is its form with tanh",
+            .summary = "turn x / 2 * (1 + erf(x / sqrt(2))) and its form with tanh into gelu",
             .stage = Stage::Simplify};
   for (Pattern& pattern : with_half(with_erf_bracket))
     pass.rules.push_back({std::move(pattern), by_exact_gelu});

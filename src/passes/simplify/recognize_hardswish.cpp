@@ -24,7 +24,7 @@ Replacements hardswish(const Match& match, Rewriter& rewriter) {
   return by_function(match["product"], "hardswish", match, rewriter);
 }
 
-/// x * relu6(x + 3) / 6, the product first
+/// (x * relu6(x + 3)) / 6
 Replacements hardswish_of_product(const Match& match, Rewriter& rewriter) {
   const bool right = relu_limit(match["clipped"], rewriter) == 6. &&
                      adds(match["sum"], match.node("x"), 3, rewriter) &&
@@ -63,7 +63,7 @@ Pass recognize_hardswish() {
   };
   return {
       .name = "recognize_hardswish",
-      .summary = "relu6(x + 3) / 6 is hardsigmoid, x times that is hardswish",
+      .summary = "turn relu6(x + 3) / 6 into hardsigmoid, and x times that into hardswish",
       .stage = Stage::Simplify,
       .rules = {{Pattern({x, sum, clipped, product("clipped", Users::Inside), scaled("product")}),
                  hardswish_of_product},

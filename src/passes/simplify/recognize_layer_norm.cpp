@@ -7,7 +7,7 @@
 namespace sparsebit::passes {
 namespace {
 
-/// Over one axis, which stays, and in the type of the input.
+/// Whether a reduction is over one axis, with keepdim, in the type of the input.
 bool keeps_one_axis(const NodeView& view) {
   const std::optional<std::vector<int64_t>> axes = constant_ints(view.arg("dim"));
   const fx::Value& keepdim = view.arg("keepdim");
@@ -20,7 +20,7 @@ bool is_over_last_axis(const NodeView& mean, int64_t rank) {
   return axis == -1 || axis == rank - 1;
 }
 
-/// A constant with one number, of the right type, for each of the last axis.
+/// Whether a tensor has one number per element of the last axis, of the right type.
 bool is_row(const at::Tensor* tensor, int64_t size, std::optional<at::ScalarType> type) {
   return tensor && tensor->sizes() == at::IntArrayRef({size}) && tensor->scalar_type() == type;
 }
@@ -30,7 +30,7 @@ bool has_square(const Match& match, const Rewriter& rewriter) {
   return !is_power || is_number(match["square"].arg("exponent"), 2, rewriter);
 }
 
-/// Divided by the number of elements, over one axis that stays.
+/// Whether a variance is biased (divided by the number of elements), over one axis with keepdim.
 bool is_plain_variance(const NodeView& view) {
   const std::optional<std::vector<int64_t>> axes = constant_ints(view.arg("dim"));
   const fx::Value &unbiased = view.arg("unbiased"), &correction = view.arg("correction");
@@ -41,14 +41,14 @@ bool is_plain_variance(const NodeView& view) {
          view.arg("keepdim").to_bool() && by_count;
 }
 
-/// As exporters write rsqrt: 1 / sqrt(x).
+/// Whether the inverse is written as 1 / sqrt(x), as exporters write rsqrt.
 bool has_inverse(const Match& match, const Rewriter& rewriter) {
   const bool divides = match.contains("inverse") && match["inverse"].is("div");
   return !divides ||
          (is_plain(match["inverse"]) && is_number(match["inverse"].arg("input"), 1, rewriter));
 }
 
-/// The eps of a layer norm over the last axis of x; nothing when the match is something else.
+/// The eps of a layer norm over the last axis of x; empty when the match is something else.
 std::optional<double> eps_of(const Match& match, const Rewriter& rewriter) {
   const fx::Value x = match.node("x");
   const std::optional<int64_t> size = last_size_of(x), rank = rank_of(x, rewriter);
@@ -85,7 +85,7 @@ Replacements without_affine(const Match& match, Rewriter& rewriter) {
 
 using Steps = std::vector<PatternNode>;
 
-/// The ways to write the mean of squares of what is centred.
+/// The ways to write the mean square of the centred values.
 std::vector<Steps> variances() {
   PatternNode power = inner_step("square", {"pow"}, {"centred"});
   PatternNode product = inner_step("square", {"mul"}, {"centred", "centred"}, InputOrder::Exact);
@@ -96,7 +96,7 @@ std::vector<Steps> variances() {
   return {{power, mean_of_squares}, {product, mean_of_squares}, {variance}};
 }
 
-/// The ways to divide by the root: by itself, or times its inverse.
+/// The ways to divide by the deviation: as a quotient, or as a product with its inverse.
 std::vector<Steps> divisions() {
   PatternNode quotient = inner_step("normal", {"div"}, {"centred", "deviation"}, InputOrder::Exact);
   quotient.check = is_plain;
@@ -140,7 +140,7 @@ Pattern plain_pattern(Steps steps) {
 
 Pass recognize_layer_norm() {
   Pass pass{.name = "recognize_layer_norm",
-            .summary = "(x - mean) / sqrt(variance + eps) * weight + bias is layer_norm",
+            .summary = "turn (x - mean) / sqrt(variance + eps) * weight + bias into layer_norm",
             .stage = Stage::Simplify};
   std::vector<Steps> ways;
   for (const Steps& variance : variances()) {

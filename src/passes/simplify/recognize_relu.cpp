@@ -6,7 +6,7 @@
 namespace sparsebit::passes {
 namespace {
 
-/// A call that cuts its input to [0, high].
+/// A call that clips its input to [0, high].
 fx::Node& relu_with_limit(const fx::Value& x, double high, fx::Graph& graph) {
   if (std::isinf(high)) return graph.call_function("torch.relu", {x});
   if (high == 6) return graph.call_function("torch.nn.functional.relu6", {x});
@@ -37,7 +37,7 @@ Replacements of_relu_and_limit(const Match& match, Rewriter& rewriter) {
 
 Pass recognize_relu() {
   return {.name = "recognize_relu",
-          .summary = "clamp(x, 0) and maximum(x, 0) are relu, limited to 6 they are relu6",
+          .summary = "turn clamp(x, 0) and maximum(x, 0) into relu, or relu6 with the limit 6",
           .stage = Stage::Simplify,
           .rules = {{Pattern({{.name = "relu", .operators = {"relu"}, .users = Users::Inside},
                               {.name = "step",

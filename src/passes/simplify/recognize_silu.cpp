@@ -15,7 +15,7 @@ Replacements by_silu(const Match& match, Rewriter& rewriter) {
 Pass recognize_silu() {
   return {
       .name = "recognize_silu",
-      .summary = "x * sigmoid(x) is silu",
+      .summary = "turn x * sigmoid(x) into silu",
       .stage = Stage::Simplify,
       .rules = {
           {Pattern(

@@ -4,7 +4,7 @@
 namespace sparsebit::passes {
 namespace {
 
-/// `identity.remove = False` keeps one, as a place to put a quantizer.
+/// `identity.remove = False` keeps an identity, as a place for a quantizer.
 bool may_be_removed(const NodeView& view, const fx::GraphModule& module) {
   if (view.node->op() != fx::Opcode::CallModule) return true;
   const fx::Module* called = module.find(view.node->target());
@@ -33,7 +33,7 @@ Replacements by_input(const Match& match, Rewriter& rewriter) {
 Pass remove_identity() {
   return {
       .name = "remove_identity",
-      .summary = "identities, and dropout in eval mode, are left out",
+      .summary = "remove identities, and dropout in eval mode",
       .stage = Stage::Simplify,
       .rules = {
           {Pattern({{.name = "step", .operators = {"identity"}}}), by_input},

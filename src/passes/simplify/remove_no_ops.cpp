@@ -6,7 +6,8 @@
 namespace sparsebit::passes {
 namespace {
 
-/// A number as operand leaves the shape as it is; whether it leaves the type is on record or not.
+/// Whether an operand that is a number leaves the type unchanged, according to the recorded types.
+/// It never changes the shape.
 bool leaves_type(const NodeView& view, const fx::Value& x) {
   return x.is_node() && x.node().tensor_info() && view.node->tensor_info() &&
          x.node().tensor_info()->dtype == view.node->tensor_info()->dtype;
@@ -18,7 +19,7 @@ Replacements arithmetic(const Match& match, Rewriter& rewriter) {
   const bool is_sum = view.is("add") || view.is("sub");
   const auto is_neutral = [&](const fx::Value& value) {
     const at::Tensor* tensor = constant_tensor(value, rewriter);
-    const bool is_trained = tensor && tensor->requires_grad();  // it may be another number one day
+    const bool is_trained = tensor && tensor->requires_grad();  // its value may change
     return !is_trained && constant_number(value, rewriter) == (is_sum ? 0. : 1.);
   };
   const fx::Value& x = view.arg("input");
@@ -36,8 +37,8 @@ Replacements one_part(const Match& match, Rewriter&) {
   return {{&match.node("step"), parts.items().front()}};
 }
 
-/// `where` with a condition that is one constant: the other branch is dead. What is chosen has to
-/// have the result's shape and type by itself, so that the dead one is a number.
+/// `where` with a constant condition: the other branch is dead. The chosen branch must have the
+/// result's shape and type by itself, so the dead one has to be a number.
 Replacements only_branch(const Match& match, Rewriter& rewriter) {
   const NodeView& view = match["step"];
   const std::optional<double> condition = constant_number(view.arg("condition"), rewriter);
@@ -65,7 +66,7 @@ Rule rule_for(std::vector<std::string> operators,
 
 Pass remove_no_ops() {
   return {.name = "remove_no_ops",
-          .summary = "x * 1, x + 0, cat of one tensor, padding by nothing, branches never taken",
+          .summary = "remove x * 1, x + 0, cat of one tensor, empty padding, branches never taken",
           .stage = Stage::Simplify,
           .rules = {rule_for({"add", "sub", "mul", "div", "pow"}, arithmetic),
                     rule_for({"cat"}, one_part), rule_for({"where"}, only_branch),

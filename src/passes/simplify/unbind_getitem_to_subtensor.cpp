@@ -21,7 +21,7 @@ Replacements subtensor(const Match& match, Rewriter& rewriter) {
 
 Pass unbind_getitem_to_subtensor() {
   return {.name = "unbind_getitem_to_subtensor",
-          .summary = "one part of unbind is read by an index",
+          .summary = "replace one part of unbind by an index",
           .stage = Stage::Simplify,
           .rules = {{Pattern({{.name = "parts", .operators = {"unbind"}},
                               {.name = "item", .operators = {"getitem"}, .inputs = {"parts"}}}),

@@ -19,7 +19,7 @@ bool is_batch_norm(const Node& node, const fx::Module& root) {
   return spelling && spelling->op->name == "batch_norm";
 }
 
-/// A batch norm that becomes part of the layer before it, whose weight is quantized.
+/// Folds a batch norm into the layer before it, whose weight is quantized.
 class NormFolding {
  public:
   NormFolding(fx::GraphModule& module, const std::vector<QuantPoint>& points, Node& norm)
@@ -31,7 +31,7 @@ class NormFolding {
     }
   }
 
-  /// Why it cannot be; nothing when it can.
+  /// Why it cannot be folded; nullopt if it can.
   std::optional<Decision> obstacle() {
     const auto because = [&](DecisionKind kind, std::string other = "") {
       return Decision{kind, norm_.name(), std::move(other)};
@@ -60,7 +60,7 @@ class NormFolding {
   }
 
  private:
-  /// A norm has its channels on axis 1, where a linear layer has them only if its results are rows.
+  /// A norm has its channels on axis 1; the output of a linear layer only if it has two axes.
   bool has_channels_of_norm() const {
     const std::string& op = fx::find_spelling(layer_, module_)->op->name;
     if (op.starts_with("conv")) return true;
@@ -81,7 +81,7 @@ class NormFolding {
     return readers;
   }
 
-  /// Each weight keeps its integer.
+  /// Multiplies weight and scales by the factors of the norm; the integers of the weight stay.
   void scale_weight() {
     Quantizer& quantizer = *point_->quantizer;
     const QuantSpec& spec = quantizer.spec();
@@ -97,8 +97,8 @@ class NormFolding {
     module_.set_tensor(point_->value, result.set_requires_grad(weight().requires_grad()));
   }
 
-  /// Symmetric integers are mirrored around 0, so that the zero point stays 0. The lowest one has
-  /// no mirror image and becomes the highest.
+  /// For negative factors, symmetric integers change sign, so that the zero point stays 0. The
+  /// lowest integer has no negative and becomes the highest.
   QParams scaled_grid(const QParams& qparams, const QuantSpec& spec) const {
     const int64_t lowest = spec.is_symmetric() ? -spec.qmax() : spec.qmin();
     at::Tensor factor = affine_->factor;
@@ -108,7 +108,7 @@ class NormFolding {
     return {grid.scale, grid.zero_point};
   }
 
-  /// Weights that rounding moved to another integer are moved back, to the middle of theirs.
+  /// Replaces weights that float rounding moved to another integer by the exact value of theirs.
   static at::Tensor with_integers(const at::Tensor& weight, const at::Tensor& is_mirrored,
                                   const at::Tensor& before, const QParams& grid,
                                   const QuantSpec& spec) {
@@ -144,7 +144,7 @@ class NormFolding {
     return value.is_tensor() ? &value.tensor() : nullptr;
   }
 
-  /// Where the new bias goes: to the place of the old one unless others read that.
+  /// The path of the new bias: that of the old one unless it has other consumers.
   std::string fresh_name(const std::string& owner) const {
     const std::string path = owner.empty() ? "bias" : owner + ".bias";
     int64_t readers = 0;
@@ -190,8 +190,8 @@ BatchNormTuning::BatchNormTuning(fx::GraphModule& module, const std::vector<Quan
       start(norm);
   }
   SPARSEBIT_CHECK(!norms_.empty(), InvalidArgument,
-                  "there is no batch norm to tune: set SCHEDULE.BN_TUNING in the config, which "
-                  "keeps them, unless the model has none");
+                  "there is no batch norm to tune: the model has none, or they were folded because "
+                  "SCHEDULE.BN_TUNING is not set");
 }
 
 void BatchNormTuning::start(const fx::ModulePtr& module) {
@@ -202,7 +202,7 @@ void BatchNormTuning::start(const fx::ModulePtr& module) {
     module->add_buffer(name,
                        name == "running_var" ? at::ones_like(tensor) : at::zeros_like(tensor));
   }
-  module->set_attribute("momentum", fx::None());  // a plain average over batches
+  module->set_attribute("momentum", fx::None());  // None: cumulative average over batches
   module->set_training(true);
 }
 
@@ -237,7 +237,7 @@ std::vector<Decision> BatchNormTuning::fold() {
     if (is_batch_norm(node, module_)) calls.push_back(&node);
   }
   std::vector<Decision> left;
-  std::vector<NormFolding> possible;  // all are known before anything changes
+  std::vector<NormFolding> possible;  // checked before anything changes
   for (Node* norm : calls) {
     NormFolding folding(module_, points_, *norm);
     if (std::optional<Decision> obstacle = folding.obstacle()) {

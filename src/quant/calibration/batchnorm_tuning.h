@@ -11,23 +11,23 @@
 
 namespace sparsebit::quant {
 
-/// While it lives, the batch norms of a quantized model normalize by the batch and gather
-/// statistics from nothing, in tensors of their own. Unless fold() ends that, everything is as
-/// before afterwards, quantizers switched on and off as well.
+/// While this object exists, the batch norms of a quantized model are in training mode and gather
+/// new statistics. The destructor restores the norms and the enabled quantizers, unless fold() was
+/// called.
 class BatchNormTuning {
  public:
-  /// @param module  and `points`, its quantizers, must outlive this object.
+  /// @param module  must outlive this object, as must `points`, its quantizers.
   BatchNormTuning(fx::GraphModule& module, const std::vector<QuantPoint>& points);
   ~BatchNormTuning();
   BatchNormTuning(const BatchNormTuning&) = delete;
   BatchNormTuning& operator=(const BatchNormTuning&) = delete;
 
-  /// Makes the norms part of the layers before them. Gives those that cannot be, which keep the new
-  /// statistics. Throws InvalidArgument when a norm saw no data.
+  /// Folds the norms into the layers before them. Returns the norms that cannot be folded, which
+  /// keep the new statistics. Throws InvalidArgument if a norm saw no data.
   std::vector<Decision> fold();
 
  private:
-  /// A batch norm as it was.
+  /// The original state of a batch norm.
   struct Norm {
     fx::ModulePtr module;
     bool training;

@@ -61,7 +61,7 @@ int Calibration::viewers_for(int64_t samples) const {
   return static_cast<int>(std::clamp<int64_t>(samples, 1, at::get_num_threads()));
 }
 
-/// Quantizers are off, so that what they give is what they are given.
+/// Taps the outputs of the quantizer nodes, which equal their inputs because quantizers are off.
 void Calibration::add_viewer() {
   const size_t viewer = viewers_.size();
   fx::Taps taps;
@@ -86,7 +86,7 @@ void Calibration::look_at(size_t point, const fx::Value& value, Viewer& viewer) 
                [&] { return points_[point].place(); });
 }
 
-/// A caller may fill the same tensor again, and so may the model.
+/// Copies tensors, because the caller or the model may overwrite them.
 std::vector<fx::Value> Calibration::copy_of(const std::vector<fx::Value>& sample) {
   std::vector<fx::Value> copy;
   for (const fx::Value& input : sample)
@@ -101,10 +101,10 @@ void Calibration::keep(const std::vector<fx::Value>& sample) {
 
 void Calibration::finish(const CalcOptions& options) {
   SPARSEBIT_CHECK(options.asym || !options.quantized_ranges, InvalidArgument,
-                  "quantized_ranges is a part of asym: switch both on");
+                  "quantized_ranges requires asym: set both");
   if (options.quantized_ranges) {
     SPARSEBIT_CHECK(keeps_samples_, InvalidArgument,
-                    "ranges of quantized layers need the samples again: call "
+                    "quantized_ranges needs the samples: call "
                     "prepare_calibration({.keep_samples = true}) before the data");
     SPARSEBIT_CHECK(!samples_.empty(), InvalidArgument, "no data was seen, so there are no ranges");
     return calibrate_in_sequence(module_, points_, store_, std::exchange(samples_, {}), options,
@@ -114,7 +114,7 @@ void Calibration::finish(const CalcOptions& options) {
     for (size_t i = 0; i < points_.size(); ++i)
       with_context([&] { (this->*work)(i); }, [&] { return points_[i].place(); });
   };
-  at_each(&Calibration::check_seen);  // nothing has changed if one is missing
+  at_each(&Calibration::check_seen);  // before any quantizer is changed
   at_each(&Calibration::calibrate);
 }
 

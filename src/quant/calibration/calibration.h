@@ -13,31 +13,31 @@
 
 namespace sparsebit::quant {
 
-/// What happens between prepare_calibration() and calc_qparams(): samples are shown to a model
-/// while observers look at its values.
+/// Runs a model on samples between prepare_calibration() and calc_qparams() and feeds its
+/// activations to the observers.
 ///
-/// Samples are shown one by one, or as many at once as the graph wants, with one thread each: what
-/// a library computes depends on both. Several samples are shown at the same time, to observers of
-/// their own that are merged at the end, unless one of the model's depends on the order.
+/// Each run has one sample, or the fixed batch size of the graph, and one thread, because the
+/// results of libraries depend on both. Several runs are parallel, with separate observers that are
+/// merged at the end, unless an observer depends on the order.
 class Calibration {
  public:
   /// @param module  must outlive this object.
   Calibration(fx::GraphModule& module, const std::vector<QuantPoint>& points, int64_t fixed_batch,
               const PrepareOptions& options, const fx::ExecutorFactory& executors);
 
-  /// What the model gives for this batch.
+  /// Runs the model on a batch and returns its output.
   fx::Value show(const std::vector<fx::Value>& batch);
 
-  /// Calibrates every quantizer. Throws InvalidArgument, naming the point, when one saw nothing.
+  /// Calibrates all quantizers. Throws InvalidArgument, naming the quantizer, if one saw no data.
   void finish(const CalcOptions& options);
 
  private:
-  /// A thread's view of the model.
+  /// The executor and observers of one thread.
   struct Viewer {
     std::unique_ptr<fx::Executor> executor;
     fx::Taps taps;
     std::vector<std::unique_ptr<Observer>> observers = {};  // of each point
-    std::vector<char> saw_other_types = {};                 // than floats, of each point
+    std::vector<char> saw_other_types = {};                 // non-float values seen, of each point
   };
 
   void add_viewer();
@@ -51,15 +51,15 @@ class Calibration {
   fx::GraphModule& module_;
   fx::ExecutorFactory executors_;
   std::vector<QuantPoint> points_;
-  std::unordered_map<const fx::Node*, size_t> feature_at_;   // the point, by its node
-  std::unordered_map<const Quantizer*, size_t> last_point_;  // of those that share it
+  std::unordered_map<const fx::Node*, size_t> feature_at_;   // index of the point, by its node
+  std::unordered_map<const Quantizer*, size_t> last_point_;  // index of its last point
   int64_t samples_at_once_;                                  // 0: whole batches
   bool keeps_samples_;
   bool writes_inputs_;
   bool depends_on_order_ = false;
   std::vector<Viewer> viewers_;
   ValueStore store_;
-  std::vector<std::vector<int64_t>> samples_;  // ids of the inputs of each, when they are kept
+  std::vector<std::vector<int64_t>> samples_;  // ids of the inputs of each sample, if kept
 };
 
 }  // namespace sparsebit::quant

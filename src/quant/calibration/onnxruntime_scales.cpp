@@ -14,22 +14,22 @@ namespace {
 
 using fx::Node;
 
-constexpr double kMostOfBias = 2147483647. - 256;  // floats near it are that far apart
+constexpr double kMostOfBias = 2147483647. - 256;  // minus the float32 resolution near 2^31
 
-/// Rows of output channels, in the order in which ONNX Runtime sums: input channels last.
+/// One row per output channel, in the order in which ONNX Runtime sums: input channels last.
 at::Tensor rows_of(const at::Tensor& weight) {
   return weight.dim() > 2 ? weight.flatten(2).transpose(1, 2).flatten(1) : weight;
 }
 
-/// The least scale of each channel with which u8 * w + u8 * w of two neighbours fits 16 bits:
-/// 255 * 128 does. Rounding adds up to one half to each of the two.
+/// The least scale of each channel with which u8 * w1 + u8 * w2 of two neighbouring weights fits 16
+/// bits: |w1| + |w2| <= 128, of which rounding takes up to one half for each weight.
 at::Tensor least_scale_of_pairs(const at::Tensor& weight) {
   constexpr double kMostOfPair = 127;
   at::Tensor rows = rows_of(weight);
   if (rows.size(1) % 2 != 0) rows = at::constant_pad_nd(rows, {0, 1});
   const at::Tensor first = rows.slice(1, 0, rows.size(1), 2),
                    second = rows.slice(1, 1, rows.size(1), 2);
-  const at::Tensor add_up = (first * second).gt(0);  // others take from each other
+  const at::Tensor add_up = (first * second).gt(0);  // products of opposite signs cancel
   return ((first.abs() + second.abs()) * add_up).amax(1) / kMostOfPair;
 }
 
@@ -58,8 +58,8 @@ class ScaleFitting {
     if (!at::equal(scale, found.scale)) point.quantizer->set_qparams({scale, found.zero_point});
   }
 
-  /// A relu6 vanishes in the rounding behind it only if that ends where it does, and scales of a
-  /// few bits may end elsewhere.
+  /// A relu6 can only be omitted if the quantizer after it clips at the same bound, which rounding
+  /// the scale to a few bits may have changed.
   void fit_to_clipping(const QuantPoint& point) const {
     const auto bounds = common_bounds(*point.quantizer);
     const QuantSpec& spec = point.quantizer->spec();
@@ -68,7 +68,7 @@ class ScaleFitting {
     const double scale = found.scale.item<double>(), zero = found.zero_point.item<double>();
     const double low = std::max(bounds->low, (static_cast<double>(spec.qmin()) - zero) * scale);
     const double high = std::min(bounds->high, (static_cast<double>(spec.qmax()) - zero) * scale);
-    if (low > 0 || high <= 0) return;  // integers always have a 0
+    if (low > 0 || high <= 0) return;  // the range must contain 0
     const double steps = static_cast<double>(spec.qmax() - spec.qmin()) - 0.5;
     int exponent = 0;
     const double mantissa = std::frexp((high - low) / steps, &exponent);
@@ -80,7 +80,7 @@ class ScaleFitting {
   }
 
  private:
-  /// Of all values that share a quantizer; nothing when they differ.
+  /// The clip bounds of all values that share a quantizer; nullopt if they differ.
   std::optional<ClipBounds> common_bounds(const Quantizer& quantizer) const {
     std::optional<ClipBounds> common;
     for (const QuantPoint* point : values_.at(&quantizer)) {
@@ -92,16 +92,16 @@ class ScaleFitting {
     return common;
   }
 
-  /// The quantizer that gives this argument; null when it has none.
+  /// The quantizer of an argument; null if it has none.
   const Quantizer* quantizer_at(const fx::Value& argument) const {
     return argument.is_node() ? find_quantizer(module_, argument.node()) : nullptr;
   }
 
-  /// A layer whose groups have one input channel each has a kernel of its own, with 32 bits.
+  /// False for depthwise layers, which have a separate kernel that sums in 32 bits.
   static bool sums_products(const fx::OperatorCall& call, const at::Tensor& weight) {
     if (call.op->name == "linear" || weight.size(1) > 1) return true;
     const fx::Value& groups = call.args["groups"];
-    return groups.is_int() && groups.to_int() == 1;  // grey images
+    return groups.is_int() && groups.to_int() == 1;  // one input channel
   }
 
   static at::Tensor wider(const at::Tensor& scale, const at::Tensor& least) {
@@ -115,13 +115,13 @@ class ScaleFitting {
     if (!quantizer_at(bias) || !input || !input->is_calibrated()) return {};
     const at::Tensor* numbers = module_.find_tensor(bias.node().inputs().front()->target());
     if (!numbers) return {};
-    const double most = kMostOfBias * (1 - kMayBeMissing);  // rounding scales may take that much
+    const double most = kMostOfBias * (1 - kMayBeMissing);  // rounding may reduce scales
     return numbers->detach().abs() / (input->final_qparams().scale * most);
   }
 
   fx::GraphModule& module_;
   std::unordered_map<std::string_view, const Node*> nodes_;
-  std::unordered_map<const Quantizer*, std::vector<const QuantPoint*>> values_;  // that it rounds
+  std::unordered_map<const Quantizer*, std::vector<const QuantPoint*>> values_;  // by quantizer
 };
 
 }  // namespace

@@ -7,12 +7,11 @@
 
 namespace sparsebit::quant {
 
-/// Changes scales where ONNX Runtime needs others:
-/// - its kernels for AVX2 add two products in 16 bits, and weights must be small enough
+/// Adjusts calibrated scales to the kernels of ONNX Runtime:
+/// - AVX2 kernels add two products in 16 bits, so integer weights must be small enough
 ///   (`QUANTIZER.AVX2_SAFE`);
-/// - a bias has to fit 32 bits with the scale of input times weight;
-/// - rounding is to end where a relu6 before it ends, so that it is not needed any more.
-/// Everything is calibrated.
+/// - biases with input scale * weight scale must fit 32 bits;
+/// - the quantizer after a relu6 must clip at the same bound, so that the relu6 can be omitted.
 void fit_scales_to_onnxruntime(fx::GraphModule& module, const std::vector<QuantPoint>& points);
 
 }  // namespace sparsebit::quant

@@ -14,9 +14,10 @@ int64_t batch_size(const std::vector<fx::Value>& batch) {
   for (const fx::Value& value : batch) {
     if (!has_batch(value)) continue;
     SPARSEBIT_CHECK(size < 0 || size == value.tensor().size(0), InvalidArgument,
-                    "the first axes of the inputs differ, ", size, " and ", value.tensor().size(0),
-                    ", so they are no batches; prepare_calibration({.whole_batches = true}) shows "
-                    "inputs as they are");
+                    "the batch sizes (first axes) of the inputs differ, ", size, " and ",
+                    value.tensor().size(0),
+                    "; for inputs without a batch axis, call "
+                    "prepare_calibration({.whole_batches = true})");
     size = value.tensor().size(0);
   }
   return size;

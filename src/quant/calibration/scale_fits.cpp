@@ -37,7 +37,7 @@ void set_bias_scales(fx::GraphModule& module, const std::vector<QuantPoint>& poi
     const fx::Node* layer = module.graph().find(point.consumers.front());
     const auto call = layer ? fx::resolve(*layer, module) : std::nullopt;
     SPARSEBIT_CHECK(call && call->op->weight, InvalidModel, "the bias '", point.value,
-                    "' belongs to no layer");
+                    "' does not belong to a layer");
     const QuantizerPtr input = quantizer_of(call->args.values().front());
     const QuantizerPtr weight = quantizer_of(call->args[call->op->weight->argument]);
     if (!input || !weight) {

@@ -18,7 +18,7 @@ namespace {
 
 using fx::Node;
 
-/// All samples go through a node before any goes through the next one.
+/// Runs the graph node by node, each node with all samples before the next.
 class Sequence {
  public:
   Sequence(fx::GraphModule& module, const std::vector<QuantPoint>& points, ValueStore& store,
@@ -46,7 +46,7 @@ class Sequence {
     for (const Node& node : module_.graph().nodes()) {
       if (node.op() == fx::Opcode::Output) break;
       if (uncomputable_.contains(&node)) {
-        // nothing reads it that has a range to find
+        // depends on an unknown operator: no range to find downstream
       } else if (node.op() == fx::Opcode::Placeholder) {
         take_input(node, samples, input++);
       } else {
@@ -59,7 +59,7 @@ class Sequence {
   }
 
  private:
-  /// An input that nobody gave has a default, or is an error when the node is run.
+  /// An input that is not given has a default, or running the node throws.
   void take_input(const Node& node, const std::vector<std::vector<int64_t>>& samples, size_t i) {
     const bool is_given = !samples.empty() && i < samples.front().size();
     if (!is_given) return run_node(node);
@@ -70,13 +70,13 @@ class Sequence {
     }
   }
 
-  /// What is written in place has to be the same memory for all who look at it.
+  /// Values that are modified in place stay in memory, because all consumers must see the change.
   int64_t put(const Node& node, fx::Value value) {
     return store_.put(std::move(value), memory_.is_written(node) ? ValueStore::Where::Memory
                                                                  : ValueStore::Where::Anywhere);
   }
 
-  /// A scale that several values share is found at the last of them.
+  /// A scale that several values share is computed at the last of them.
   void calibrate_at(const Node& node) {
     const auto it = points_.find(node.name());
     if (it == points_.end()) return;
@@ -101,7 +101,7 @@ class Sequence {
     }
   }
 
-  /// What no sample has a part in is computed once.
+  /// A node that does not depend on the samples is computed once.
   void run_node(const Node& node) {
     const auto& inputs = node.inputs();
     const bool constant = std::all_of(inputs.begin(), inputs.end(),
@@ -145,11 +145,11 @@ class Sequence {
   fx::MemoryGroups memory_;
   std::unordered_map<const Node*, const Node*> uncomputable_;
   size_t samples_ = 0;
-  std::unordered_map<std::string_view, const QuantPoint*> points_;  // by their nodes
-  std::unordered_map<const Quantizer*, int> unseen_;  // points before its scale is found
+  std::unordered_map<std::string_view, const QuantPoint*> points_;  // by node name
+  std::unordered_map<const Quantizer*, int> unseen_;  // number of points still to observe
   std::unordered_map<const Node*, const Node*> last_user_;
   std::unordered_map<const Node*, fx::Value> constants_;
-  std::unordered_map<const Node*, std::vector<int64_t>> ids_;  // in the store, of each sample
+  std::unordered_map<const Node*, std::vector<int64_t>> ids_;  // ids in the store, of each sample
 };
 
 }  // namespace

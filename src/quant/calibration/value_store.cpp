@@ -12,13 +12,13 @@
 
 namespace sparsebit::quant {
 
-/// A file without a name: the system removes it with its last user, however that ends.
+/// An unlinked temporary file: the system removes it when the process ends, even by a crash.
 class ValueStore::SpillFile {
  public:
   SpillFile() {
     std::string name = (std::filesystem::temp_directory_path() / "sparsebit-XXXXXX").string();
     descriptor_ = mkstemp(name.data());
-    check(descriptor_ >= 0, "make");
+    check(descriptor_ >= 0, "create");
     unlink(name.c_str());
   }
   ~SpillFile() { close(descriptor_); }
@@ -49,16 +49,16 @@ class ValueStore::SpillFile {
   static void check(bool ok, const char* what) {
     SPARSEBIT_CHECK(ok, Io, "cannot ", what, " a temporary file in '",
                     std::filesystem::temp_directory_path().string(), "': ", std::strerror(errno),
-                    "; TMPDIR names another folder");
+                    "; set TMPDIR to use another folder");
   }
 
   int descriptor_ = -1;
 };
 
 struct ValueStore::Entry {
-  fx::Value value = fx::None();     // when it is in memory
+  fx::Value value = fx::None();     // if in memory
   int64_t bytes = 0;                // of a tensor
-  int64_t place = -1;               // in the file
+  int64_t place = -1;               // position in the file; -1: in memory
   std::vector<int64_t> shape = {};  // of a tensor in the file
   at::ScalarType type = at::kFloat;
 };
@@ -114,7 +114,7 @@ void ValueStore::drop(int64_t id) {
   entries_.erase(it);
 }
 
-/// Values of one node have one size mostly, so a place that became free fits the next ones.
+/// Reuses freed positions of the same size: the values of one node mostly have one size.
 int64_t ValueStore::place_in_file(int64_t bytes) {
   std::vector<int64_t>& places = free_places_[bytes];
   if (places.empty()) {

@@ -10,8 +10,8 @@
 
 namespace sparsebit::quant {
 
-/// Values of many samples, in memory up to a limit and beyond it in a temporary file, which is gone
-/// when this object is, or the process.
+/// Stores values of many samples: in memory up to a limit, beyond it in a temporary file, which is
+/// removed with this object.
 class ValueStore {
  public:
   explicit ValueStore(int64_t most_bytes_in_memory);
@@ -20,8 +20,8 @@ class ValueStore {
   ValueStore& operator=(const ValueStore&) = delete;
 
   enum class Where { Anywhere, Memory };
-  /// Only plain tensors of the CPU go to the file; anything else stays in memory. Throws Io when
-  /// there is no room.
+  /// Only plain CPU tensors go to the file; other values stay in memory. Throws Io if the file
+  /// cannot be written.
   int64_t put(fx::Value value, Where where = Where::Anywhere);
   fx::Value get(int64_t id) const;
   void drop(int64_t id);

@@ -11,7 +11,7 @@
 namespace sparsebit::quant {
 namespace {
 
-/// A word out of a list, whatever its case.
+/// A word of a list, case-insensitive.
 std::string one_of(const Yaml& value, const std::vector<std::string>& known) {
   const std::string word = lower_case(value.to_text());
   if (std::find(known.begin(), known.end(), word) != known.end()) return word;
@@ -19,8 +19,8 @@ std::string one_of(const Yaml& value, const std::vector<std::string>& known) {
   for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
   const std::string near = did_you_mean(word, known);
   throw Error(ErrorKind::InvalidArgument,
-              c10::str(value.where(), ": there is no '", value.to_text(), "'",
-                       near.empty() ? "; there are " + list : near));
+              c10::str(value.where(), ": unknown value '", value.to_text(), "'",
+                       near.empty() ? "; known: " + list : near));
 }
 
 double number_between(const Yaml& value, double low, double high) {
@@ -32,7 +32,7 @@ double number_between(const Yaml& value, double low, double high) {
 
 int64_t bits_of(const Yaml& value) {
   const int64_t bits = value.to_int();
-  const char* hint = bits == 0 ? "; to leave something in float, set QUANTIZER.DISABLE" : "";
+  const char* hint = bits == 0 ? "; to keep a tensor in float, set QUANTIZER.DISABLE" : "";
   SPARSEBIT_CHECK(bits >= kLeastBits && bits <= kMostBits, InvalidArgument, value.where(),
                   ": expected ", kLeastBits, " to ", kMostBits, " bits, found ", bits, hint);
   return bits;
@@ -41,7 +41,7 @@ int64_t bits_of(const Yaml& value) {
 int64_t group_size_of(const Yaml& value) {
   const int64_t size = value.to_int();
   SPARSEBIT_CHECK(size >= 0, InvalidArgument, value.where(),
-                  ": expected the size of a group, or 0 for none, found ", size);
+                  ": expected the group size, or 0 for no groups, found ", size);
   return size;
 }
 
@@ -59,7 +59,7 @@ int64_t scale_bits_of(const Yaml& value) {
   return bits;
 }
 
-/// [low, high]; nothing for all integers of the bits.
+/// [low, high]; nullopt for all integers of the bits.
 std::optional<IntegerRange> range_of(const Yaml& value) {
   if (value.is_null()) return std::nullopt;
   const std::vector<Yaml>& items = value.items();
@@ -79,7 +79,7 @@ QuantScheme scheme_of(const Yaml& value) {
   }
 }
 
-/// The spelling of papers and of the ancestor's pages leads to the same quantizer.
+/// Accepts alternative spellings of lsq+.
 std::string quantizer_type(const Yaml& value) {
   const std::string word = lower_case(value.to_text());
   if (word == "lsq_plus" || word == "lsqplus") return "lsq+";
@@ -159,7 +159,7 @@ void set_tensor_key(TensorConfig& config, Target target, const std::string& key,
   throw Error(
       ErrorKind::InvalidArgument,
       c10::str(value.where(), ": there is no key '", key, "' for ",
-               target == Target::Weight ? "weights" : "features", did_you_mean(wanted, known)));
+               target == Target::Weight ? "weights" : "activations", did_you_mean(wanted, known)));
 }
 
 namespace {
@@ -178,17 +178,17 @@ void check_limits(const TensorConfig& config, const platforms::TensorLimits& lim
     return list.empty() || std::find(list.begin(), list.end(), item) != list.end();
   };
   check(contains(limits.bits, config.quantizer.bits), "QUANTIZER.BIT", [&] {
-    return c10::str(name, " runs ", text_of_bits(limits.bits), ", not ", config.quantizer.bits);
+    return c10::str(name, " supports ", text_of_bits(limits.bits), ", not ", config.quantizer.bits);
   });
   check(limits.groups || config.quantizer.group_size == 0, "QUANTIZER.GROUP_SIZE",
-        [&] { return name + " has no groups"; });
+        [&] { return name + " does not support GROUP_SIZE"; });
   const QuantizerConfig& quantizer = config.quantizer;
   const bool powers = quantizer.type == "tqt" || quantizer.pot_scale || quantizer.scale_bits == 1;
   check(!limits.power_of_two || powers, "QUANTIZER.POT_SCALE",
         [&] { return name + " needs scales that are powers of two: POT_SCALE or TYPE tqt"; });
   const auto& misfits = limits.unsupported_quantizers;
   check(misfits.empty() || !contains(misfits, config.quantizer.type), "QUANTIZER.TYPE",
-        [&] { return name + " cannot compute what " + config.quantizer.type + " simulates"; });
+        [&] { return name + " does not support TYPE " + config.quantizer.type; });
   const auto& range = config.quantizer.range;
   const int64_t steps = (int64_t{1} << config.quantizer.bits) - 1;
   if (!limits.range.empty()) {
@@ -197,19 +197,22 @@ void check_limits(const TensorConfig& config, const platforms::TensorLimits& lim
                          .restricted = quantizer.restricted,
                          .range = range};
     check(spec.qmin() >= limits.range[0] && spec.qmax() <= limits.range[1], "QUANTIZER.RANGE", [&] {
-      return c10::str(name, " needs RANGE: [", limits.range[0], ", ", limits.range[1],
-                      "] or less, not ", spec.qmin(), " to ", spec.qmax());
+      return c10::str(name, " needs a RANGE within [", limits.range[0], ", ", limits.range[1],
+                      "], found ", spec.qmin(), " to ", spec.qmax());
     });
   }
-  check(!limits.signed_integers || !range || range->low < 0, "QUANTIZER.RANGE",
-        [&] { return name + " has signed integers"; });
-  check(!limits.full_range || !range || range->high - range->low == steps, "QUANTIZER.RANGE",
-        [&] { return c10::str(name, " uses all integers of ", config.quantizer.bits, " bits"); });
+  check(!limits.signed_integers || !range || range->low < 0, "QUANTIZER.RANGE", [&] {
+    return c10::str(name, " needs signed integers, found ", range->low, " to ", range->high);
+  });
+  check(!limits.full_range || !range || range->high - range->low == steps, "QUANTIZER.RANGE", [&] {
+    return c10::str(name, " needs all integers of ", config.quantizer.bits, " bits, found ",
+                    range->low, " to ", range->high);
+  });
   check(contains(limits.schemes, to_string(*config.scheme)), "QSCHEME",
         [&] { return name + " needs " + limits.schemes.front(); });
 }
 
-/// What a quantizer can do.
+/// Checks that the settings are supported by the QUANTIZER.TYPE.
 template <class Check>
 void check_quantizer(const TensorConfig& config, Target target, const Check& check) {
   const char* key = "QUANTIZER.TYPE";
@@ -219,21 +222,23 @@ void check_quantizer(const TensorConfig& config, Target target, const Check& che
   const bool per_channel = config.scheme->granularity == Granularity::PerChannel;
   const bool symmetric = config.scheme->symmetry == Symmetry::Symmetric;
   check(weights || type != "adaround", key, "adaround is for weights only");
-  check(!weights || type != "pact", key, "pact is for features only");
+  check(!weights || type != "pact", key, "pact is for activations only");
   check(type != "pact" || !per_channel, key,
-        "pact has one scale per tensor: QSCHEME per-tensor-...");
+        "pact has one scale per tensor: set QSCHEME per-tensor-...");
   check(type != "lsq+" || per_channel == symmetric, key,
-        per_channel ? "lsq+ per channel has to be symmetric" : "lsq+ per tensor has to be affine");
+        per_channel ? "lsq+ per channel must be symmetric" : "lsq+ per tensor must be affine");
   check(type != "tqt" || (symmetric && !per_channel), key,
         "tqt needs QSCHEME per-tensor-symmetric");
   check(type != "nnie" || (symmetric && !per_channel && quantizer.bits == 8 && !quantizer.range),
         key, "nnie needs QSCHEME per-tensor-symmetric and all integers of BIT 8");
   const bool trains_scale = type == "lsq" || type == "lsq+" || type == "pact";
-  check(!quantizer.pot_scale || !trains_scale, key,
-        type + " trains its scale, which does not stay a power of two: POT_SCALE needs another");
+  check(
+      !quantizer.pot_scale || !trains_scale, key,
+      type +
+          " trains its scale, which does not stay a power of two: use another TYPE with POT_SCALE");
 }
 
-/// What an observer can find.
+/// Checks that the settings are supported by the OBSERVER.TYPE.
 template <class Check>
 void check_observer(const TensorConfig& config, Target target, const Check& check) {
   const char* key = "OBSERVER.TYPE";
@@ -241,16 +246,16 @@ void check_observer(const TensorConfig& config, Target target, const Check& chec
   const bool per_channel = config.scheme->granularity == Granularity::PerChannel;
   const bool symmetric = config.scheme->symmetry == Symmetry::Symmetric;
   check(target != Target::Weight || type != "moving_average", key,
-        "moving_average is for features only");
+        "moving_average is for activations only");
   const bool finds_powers = type == "min_max_floor" || type == "pot_mode";
   check(!per_channel || (type != "ema_quantile" && !finds_powers), key,
-        type + " has one range per tensor: QSCHEME per-tensor-...");
+        type + " has one range per tensor: set QSCHEME per-tensor-...");
   const bool is_signed = !config.quantizer.range || config.quantizer.range->low < 0;
   check(!finds_powers || (symmetric && is_signed), key,
         type + " needs a symmetric QSCHEME with negative integers");
 }
 
-/// Integers that there are, and that go with the other settings.
+/// Checks that QUANTIZER.RANGE is valid and compatible with the other settings.
 template <class Check>
 void check_range(const TensorConfig& config, Target target, const Check& check) {
   if (!config.quantizer.range) return;
@@ -263,13 +268,12 @@ void check_range(const TensorConfig& config, Target target, const Check& check) 
         c10::str("[", range.low, ", ", range.high, "] is not within ", bits, " bits: ", -half,
                  " to ", half - 1, " or 0 to ", 2 * half - 1));
   check(!config.quantizer.restricted, "QUANTIZER.RESTRICTED",
-        "RESTRICTED does not go with RANGE, which says all");
+        "RESTRICTED cannot be combined with RANGE");
   if (config.scheme->symmetry == Symmetry::Affine) return;
   check(range.is_balanced(), key,
-        c10::str("a symmetric QSCHEME has integers from 0 to n, -n to n or -n - 1 to n, not ",
+        c10::str("a symmetric QSCHEME needs integers from 0 to n, -n to n or -n - 1 to n, found ",
                  range.low, " to ", range.high));
-  check(target != Target::Weight || range.low < 0, key,
-        "weights that are symmetric need negative integers");
+  check(target != Target::Weight || range.low < 0, key, "symmetric weights need negative integers");
 }
 
 }  // namespace
@@ -290,7 +294,7 @@ void check_tensor_config(const TensorConfig& config, Target target,
   check(!config.quantizer.restricted || symmetric, "QUANTIZER.RESTRICTED",
         "RESTRICTED needs a symmetric QSCHEME");
   check(!config.quantizer.pot_scale || config.quantizer.scale_bits == 0, "QUANTIZER.POT_SCALE",
-        "POT_SCALE and SCALE_BITS are two ways of rounding scales: choose one");
+        "POT_SCALE and SCALE_BITS both round scales: set only one");
   check_range(config, target, check);
   if (config.quantizer.disable) return;
   const platforms::TensorLimits& limits =

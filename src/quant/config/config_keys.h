@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-// The keys of a config as a table: what a file may say, and where it goes.
+// The table of config keys: which keys a file may have and which setting each one sets.
 
 namespace sparsebit::quant {
 
@@ -20,13 +20,14 @@ struct TensorKey {
 
 const std::vector<TensorKey>& tensor_keys();
 
-/// Sets one key of `W` or `A`, whatever its case. Throws InvalidArgument with near keys for others.
+/// Sets one key of `W` or `A`, case-insensitive. Throws InvalidArgument, suggesting similar keys,
+/// for unknown keys.
 void set_tensor_key(TensorConfig& config, Target target, const std::string& key, const Yaml& value);
 
-/// Where a key stands, for messages; "" asks for the place of them all.
+/// The position of a key in the file, for messages; "" for the position of the whole section.
 using PlaceOfKey = std::function<std::string(const std::string& key)>;
 
-/// Throws InvalidArgument, saying where, for settings that are missing or do not go together.
+/// Throws InvalidArgument, with the position, for settings that are missing or incompatible.
 void check_tensor_config(const TensorConfig& config, Target target,
                          const platforms::Platform& platform, const PlaceOfKey& place);
 

@@ -15,7 +15,7 @@ void check_operator(const std::string& name, const std::string& platform, const 
   std::vector<std::string> known;
   for (const fx::Operator* op : fx::operators().all()) known.push_back(op->name);
   throw Error(ErrorKind::InvalidArgument,
-              c10::str("platform ", platform, ": ", key, ": there is no ", "operator '", name, "'",
+              c10::str("platform ", platform, ": ", key, ": unknown operator '", name, "'",
                        did_you_mean(name, known)));
 }
 
@@ -35,7 +35,7 @@ void check_limits(const platforms::TensorLimits& limits, const std::string& key,
       [&] { return "in platform " + platform + ": " + key; });
 }
 
-/// Where regions are computed with integers, and only there, results have integers of their own.
+/// Settings that require, or exclude, placement.policy integer_regions.
 void check_regions(const platforms::Platform& platform) {
   const bool regions = platform.placement.kind == platforms::PlacementPolicy::Kind::IntegerRegions;
   SPARSEBIT_CHECK(regions || !platform.integer_operators, InvalidArgument, "platform ",
@@ -43,11 +43,11 @@ void check_regions(const platforms::Platform& platform) {
   for (const auto& [name, rule] : platform.operators) {
     SPARSEBIT_CHECK(!regions || rule.form != platforms::IntegerForm::Lookup, InvalidArgument,
                     "platform ", platform.name, ": operators.", name,
-                    ".form: lookup is not for placement.policy integer_regions");
+                    ".form: lookup is not supported with placement.policy integer_regions");
   }
 }
 
-/// A row says only what its operator has: a weight, arguments by their names.
+/// Checks that the weight and the arguments named by a rule exist for the operator.
 void check_rule(const std::string& name, const platforms::OperatorRule& rule,
                 const std::string& platform) {
   const fx::Operator& op = *fx::operators().find_operator(name);
@@ -55,10 +55,10 @@ void check_rule(const std::string& name, const platforms::OperatorRule& rule,
   const bool needs_weight =
       rule.form == platforms::IntegerForm::Layer || rule.form == platforms::IntegerForm::Lookup;
   SPARSEBIT_CHECK(!needs_weight || op.weight, InvalidArgument, where, ".form: '", name,
-                  "' has no weight, so it is neither a layer nor a lookup");
+                  "' has no weight, which layer and lookup need");
   const auto check_argument = [&](const std::string& argument, const char* key) {
-    SPARSEBIT_CHECK(op.schema.find(argument), InvalidArgument, where, ".", key,
-                    ": there is no argument '", argument, "'");
+    SPARSEBIT_CHECK(op.schema.find(argument), InvalidArgument, where, ".", key, ": '", name,
+                    "' has no argument '", argument, "'");
   };
   for (const std::string& input : rule.inputs) check_argument(input, "inputs");
   for (const auto& condition : rule.conditions)

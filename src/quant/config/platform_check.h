@@ -4,8 +4,8 @@
 
 namespace sparsebit::quant {
 
-/// Throws InvalidArgument, with near names, for operators, arguments and schemes that a platform's
-/// description names and that do not exist.
+/// Throws InvalidArgument, suggesting similar names, for operators, arguments and schemes of a
+/// platform that do not exist.
 void check_platform(const platforms::Platform& platform);
 
 }  // namespace sparsebit::quant

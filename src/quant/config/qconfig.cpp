@@ -15,13 +15,13 @@
 namespace sparsebit::quant {
 namespace {
 
-/// The one given, or a registered one.
+/// The given platform if it has this name, else the registered one.
 platforms::PlatformPtr platform_of(const Yaml& value, const platforms::PlatformPtr& given) {
   const bool is_file = value.to_text().ends_with(".yaml") || value.to_text().ends_with(".yml");
   const std::string name = is_file ? value.to_text() : lower_case(value.to_text());
   if (given && (name == given->name || value.to_text() == given->name)) return given;
-  SPARSEBIT_CHECK(!given, InvalidArgument, value.where(), ": it is for the platform ", name,
-                  ", and --platform says ", given->name);
+  SPARSEBIT_CHECK(!given, InvalidArgument, value.where(), ": the config is for platform ", name,
+                  ", but --platform is ", given->name);
   try {
     return platforms::find_platform(name);
   } catch (const Error& e) {
@@ -35,13 +35,13 @@ platforms::PlatformPtr platform_of(const Yaml& value, const platforms::PlatformP
                                                    did_you_mean(upper_case(key), known)));
 }
 
-/// Where each key stands.
+/// The position of each key in the file.
 using Places = std::map<std::string, std::string>;
 
-/// Letters of keys may be large or small, so two of them may be one.
+/// Keys are case-insensitive, so the YAML parser does not find all duplicates.
 void note(Places& places, const std::string& key, const Yaml& value) {
-  SPARSEBIT_CHECK(places.emplace(key, value.where()).second, InvalidArgument, value.where(), ": '",
-                  key, "' is told twice");
+  SPARSEBIT_CHECK(places.emplace(key, value.where()).second, InvalidArgument, value.where(),
+                  ": duplicate key '", key, "'");
 }
 
 /// ["QUANTIZER.BIT", 4, "OBSERVER.TYPE", "mse"]
@@ -49,7 +49,7 @@ SpecificRule read_rule(const std::string& pattern, const Yaml& list, Target targ
   SpecificRule rule{pattern, {}, list.where()};
   const std::vector<Yaml>& items = list.items();
   SPARSEBIT_CHECK(!items.empty() && items.size() % 2 == 0, InvalidArgument, list.where(),
-                  ": expected keys and values in turn, [KEY, value, KEY, value], found ",
+                  ": expected alternating keys and values, [KEY, value, KEY, value], found ",
                   items.size(), " items");
   TensorConfig scratch;
   for (size_t i = 0; i < items.size(); i += 2) {
@@ -73,7 +73,7 @@ Specific read_specific(const Yaml& value, Target target) {
 /// Reads `W` or `A`, whose keys are maps of maps.
 class TensorReader {
  public:
-  /// @param places  where each key stands: "W.QUANTIZER.BIT" -> "q.yaml:4: W.QUANTIZER.BIT"
+  /// @param places  the position of each key: "W.QUANTIZER.BIT" -> "q.yaml:4: W.QUANTIZER.BIT"
   TensorReader(Target target, TensorConfig& config, Specific& specific, bool* quantize_add,
                Places& places)
       : target_(target),
@@ -142,12 +142,13 @@ QuantSchedule read_schedule(const Yaml& map) {
 
 std::string device_of(const Yaml& value) {
   const std::string device = lower_case(value.to_text());
-  SPARSEBIT_CHECK(device == "cpu", Unsupported, value.where(),
-                  ": this build computes on the CPU only, found '", value.to_text(), "'");
+  SPARSEBIT_CHECK(device == "cpu", Unsupported, value.where(), ": only cpu is supported, found '",
+                  value.to_text(), "'");
   return device;
 }
 
-/// A rule may need what rules before it set, so only its first element can be checked alone.
+/// Checks the rules of the first element of SPECIFIC. Rules of later elements may depend on
+/// settings of earlier ones and are checked in of_layer().
 void check_rules(const QConfig& config, Target target) {
   const bool weights = target == Target::Weight;
   const Specific& specific = weights ? config.weight_specific : config.feature_specific;
@@ -213,7 +214,7 @@ QConfig parse_qconfig(const Yaml& document, platforms::PlatformPtr platform) {
     }
   }
   check_platform(*config.platform);
-  places.emplace("W", document.where() + ": W");  // if it is not there at all
+  places.emplace("W", document.where() + ": W");  // if the section is missing
   places.emplace("A", document.where() + ": A");
   const auto place_in = [&](const std::string& side) {
     return [&places, side](const std::string& key) {
@@ -243,7 +244,7 @@ QConfig parse_qconfig(const std::filesystem::path& file, platforms::PlatformPtr 
 void QConfig::set(Target target, const std::string& key, const std::string& value) {
   TensorConfig& config = target == Target::Weight ? weight : feature;
   set_tensor_key(config, target, key, parse_yaml(value, key));
-  auto& range = config.quantizer.range;  // of other bits, it has no meaning
+  auto& range = config.quantizer.range;  // a range of other bits is dropped
   if (range && !range->fits(static_cast<int>(config.quantizer.bits))) range.reset();
 }
 

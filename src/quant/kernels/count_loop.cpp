@@ -10,12 +10,12 @@ namespace {
 
 constexpr uint32_t kSign = 0x80000000u, kInfinity = 0x7f800000u;
 
-/// Bounds of floats by their bits, in whole numbers, of which compilers make vectors. As unsigned
-/// numbers the negative ones are above all others, and the farther from zero the larger.
+/// Minimum and maximum of floats by their bits: integer operations are vectorized by compilers. As
+/// unsigned integers, negative floats are above positive ones, and larger magnitudes are larger.
 struct BitBounds {
   uint32_t least = ~0u, most = 0;
   int32_t most_signed = INT32_MIN;
-  uint32_t least_magnitude = ~0u;  // less one, so that zero is none
+  uint32_t least_magnitude = ~0u;  // minus 1, so that zero wraps around and is ignored
 
   inline __attribute__((always_inline)) void add(uint32_t bits) {
     least = bits < least ? bits : least;

@@ -18,10 +18,10 @@ using at::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// Elements that one task works on. Fixed, so that sums do not depend on the number of threads.
+/// Elements per task. Fixed, so that sums do not depend on the number of threads.
 constexpr int64_t kChunk = 16384;
 
-/// What the computation needs of a QuantSpec.
+/// The members of a QuantSpec that the computation needs.
 struct Integers {
   explicit Integers(const QuantSpec& spec)
       : qmin(spec.qmin()), qmax(spec.qmax()), channel_axis(spec.channel_axis) {}
@@ -29,21 +29,21 @@ struct Integers {
       : qmin(saved[0]), qmax(saved[1]), channel_axis(saved[2]) {}
   std::vector<int64_t> saved() const { return {qmin, qmax, channel_axis}; }
 
-  /// The axis of the channels. Tensors of fewer axes have their channels last.
+  /// The channel axis; the last axis of tensors with fewer axes.
   int64_t axis_in(const Tensor& x) const { return std::min(channel_axis, x.dim() - 1); }
 
   int64_t qmin, qmax, channel_axis;
 };
 
-/// How the memory of a tensor and its scales go together.
+/// The mapping from the memory of a tensor to its scales.
 struct Rows {
-  int64_t count;             ///< rows of neighbours that share a scale
+  int64_t count;             ///< number of rows: contiguous elements that share a scale
   int64_t size;              ///< elements of a row
-  int64_t channels;          ///< scales; row r has scale r % channels
-  bool interleaved = false;  ///< instead, element i of a row has scale i: rows of all channels
+  int64_t channels;          ///< number of scales; row r has scale r % channels
+  bool interleaved = false;  ///< instead, element i of every row has scale i
 };
 
-/// Sizes of x behind an axis multiplied.
+/// The product of the sizes of x after an axis.
 int64_t inner_size(const Tensor& x, int64_t axis) {
   int64_t size = 1;
   for (int64_t i = axis + 1; i < x.dim(); ++i) size *= x.size(i);
@@ -63,7 +63,7 @@ void check_shapes(const Tensor& x, const QParams& qparams, const Integers& integ
                   "groups of shape ", scale.sizes(), " do not divide a tensor ", x.sizes());
 }
 
-/// Nothing when the memory is neither in order nor with the channels last.
+/// nullopt if the memory is neither contiguous nor channels-last.
 std::optional<Rows> rows_of(const Tensor& x, const QParams& qparams, const Integers& integers) {
   const int64_t scales = qparams.scale.numel();
   if (qparams.scale.dim() == 0 && x.is_non_overlapping_and_dense()) return Rows{1, x.numel(), 1};
@@ -82,7 +82,7 @@ std::optional<Rows> rows_of(const Tensor& x, const QParams& qparams, const Integ
   return std::nullopt;
 }
 
-/// Scales and bounds as numbers.
+/// Scales and bounds as arrays of floats.
 struct Grids {
   Grids(const QParams& qparams, const Integers& integers) {
     const Tensor scales = qparams.scale.detach().to(at::kFloat).flatten().contiguous();
@@ -137,7 +137,7 @@ bool is_fast(const Tensor& x) {
   return x.scalar_type() == at::kFloat && x.device().is_cpu() && x.numel() > 0;
 }
 
-/// x as groups see it. Shorter types than float32 are computed in it.
+/// x as [channels, groups, elements] for group scales. Types shorter than float32 become float32.
 Tensor as_groups(const Tensor& x, const QParams& qparams) {
   const Tensor exact = x.scalar_type() == at::kDouble ? x : x.to(at::kFloat);
   if (qparams.scale.dim() < 2) return exact;
@@ -154,7 +154,7 @@ QParams broadcast_to(const Tensor& x, const QParams& qparams, const Integers& in
   return {qparams.scale.view(shape), qparams.zero_point.view(shape)};
 }
 
-/// q, as floats and as groups see it.
+/// q, as floats in the shape of as_groups(x).
 Tensor integers_of(const Tensor& x, const QParams& wide, const Integers& integers) {
   return at::clamp(at::round(x / wide.scale) + at::round(wide.zero_point), integers.qmin,
                    integers.qmax);
@@ -179,13 +179,13 @@ struct Gradients {
   Tensor x, scale, zero_point;
 };
 
-/// Sums for scales and zero points, [2, scales], in their shape.
+/// Splits sums [2, scales] into the gradients of scales and zero points, in their shapes.
 Gradients with_sums(const Tensor& dx, const Tensor& sums, const QParams& qparams) {
   const Tensor shaped = sums.to(at::kFloat);
   return {dx, shaped[0].view(qparams.scale.sizes()), shaped[1].view(qparams.scale.sizes())};
 }
 
-/// Sums of pieces are added in the order of the pieces, whoever computed them.
+/// Sums of pieces are added in the order of the pieces: deterministic for any number of threads.
 Gradients backward_rows(const Tensor& x, const Tensor& dy, const QParams& qparams, const Rows& rows,
                         const Grids& grids) {
   const Tensor dx = at::empty_like(x);
@@ -208,7 +208,7 @@ Gradients backward_rows(const Tensor& x, const Tensor& dy, const QParams& qparam
   return with_sums(dx, totals, qparams);
 }
 
-/// The same where neighbours are of different channels: sums of a few rows at a time.
+/// The same for interleaved channels: sums over blocks of rows.
 Gradients backward_interleaved(const Tensor& x, const Tensor& dy, const QParams& qparams,
                                const Rows& rows, const Grids& grids) {
   const Tensor dx = at::empty_like(x);
@@ -231,7 +231,7 @@ Gradients backward_interleaved(const Tensor& x, const Tensor& dy, const QParams&
   return with_sums(dx, totals, qparams);
 }
 
-/// Adds up all axes but those that the parameters have.
+/// Sums over all axes that the parameters do not have.
 Tensor sum_like(const Tensor& values, const QParams& qparams, const Integers& integers) {
   const Tensor exact = values.to(at::kDouble);
   if (qparams.scale.dim() == 0) return exact.sum().to(at::kFloat);
@@ -305,7 +305,7 @@ Tensor quantize(const Tensor& x, const QParams& qparams, const QuantSpec& spec) 
 
 Tensor fake_quant(const Tensor& x, const QParams& qparams, const QuantSpec& spec) {
   SPARSEBIT_CHECK(x.is_floating_point(), InvalidArgument,
-                  "only floating numbers are quantized, not ", x.toString());
+                  "only floating-point tensors can be quantized, found ", x.toString());
   const Integers integers(spec);
   check_shapes(x, qparams, integers);
   if (needs_gradients(x, qparams))

@@ -27,7 +27,7 @@ Value usual(const char* spelling, const Args& a) {
   return run_kernel(*fx::operators().get(spelling).op, a);
 }
 
-/// Rows are shared among threads; no row depends on another.
+/// Distributes independent rows over threads.
 template <class Work>
 void for_rows(int64_t rows, int64_t size, const Work& work) {
   constexpr int64_t kNumbersPerTask = 1 << 15;
@@ -35,7 +35,7 @@ void for_rows(int64_t rows, int64_t size, const Work& work) {
                    [&](int64_t begin, int64_t end) { work(begin, end - begin); });
 }
 
-/// Of the instruction set that ONNX Runtime uses here.
+/// The functions for the instruction set that ONNX Runtime uses on this processor.
 const OnnxRuntimeMath& math() {
   static const OnnxRuntimeMath& table = onnxruntime_math();
   return table;
@@ -49,7 +49,7 @@ at::Tensor each(OnnxRuntimeMath::Elementwise function, const at::Tensor& x) {
   return y;
 }
 
-/// The kernel of an operator `input, inplace=False`.
+/// The kernel of an operator with the signature (input, inplace=False).
 fx::Kernel unary(const char* spelling, const std::function<at::Tensor(const at::Tensor&)>& pure) {
   return [=](const Args& a) -> Value {
     at::Tensor x = a.tensor("input");
@@ -94,7 +94,7 @@ fx::Kernel softmax_like(const char* spelling, OnnxRuntimeMath::Rows function) {
   };
 }
 
-/// Of the last dimensions; ONNX Runtime sums others as a product of matrices.
+/// Only for the last dimensions; ONNX Runtime reduces others by a matrix product.
 Value mean(const Args& a) {
   const at::Tensor x = a.tensor("input");
   if (!is_plain(x) || a["dim"].is_none() || !a["dtype"].is_none()) return usual("torch.mean", a);
@@ -117,7 +117,7 @@ Value mean(const Args& a) {
   return y;
 }
 
-/// The steps that the exporter writes.
+/// The same operators as the exporter writes for gelu.
 Value gelu(const Args& a) {
   const at::Tensor x = a.tensor("input");
   if (!is_plain(x)) return usual("torch.nn.functional.gelu", a);

@@ -5,11 +5,11 @@
 #include <bit>
 #include <cmath>
 
-// The polynomials are known: N. Juffa's for expf and erff, Eigen's for the logistic function and
-// tanh. ONNX Runtime's MLAS evaluates them with fused multiply-adds. Nothing else may be fused here
-// (-ffp-contract=off), and no sum reordered.
+// The polynomials are published: N. Juffa's for expf and erff, Eigen's for the logistic function
+// and tanh. ONNX Runtime's MLAS evaluates them with fused multiply-adds. No other operations may be
+// fused here (-ffp-contract=off), and no sum may be reordered.
 
-/// With the instruction where the processor has it, and with libm's exact function where not.
+/// std::fma() by the FMA instruction if the processor has it, else by libm; both are exact.
 #define SPARSEBIT_FMA_CLONES __attribute__((target_clones("arch=haswell", "default")))
 #define SPARSEBIT_INLINE inline __attribute__((always_inline))
 
@@ -25,14 +25,14 @@ SPARSEBIT_INLINE float polynomial(const std::array<float, N>& factors, float x) 
 
 // --- exp ----------------------------------------------------------------------------------------
 
-constexpr float kRounding = 0x1.8p23f;  // a number plus this has no fraction
+constexpr float kRounding = 0x1.8p23f;  // x + kRounding - kRounding rounds x
 constexpr float kPerLog2 = 1.44269504088896341f;
 constexpr float kLog2High = -6.93145752e-1f, kLog2Low = -1.42860677e-6f;
 constexpr float kLowest = -103.9720840454f;          // below it exp() is 0
 constexpr float kLowestNormal = -88.3762626647949f;  // below it exp() is denormal
 constexpr float kHighest = 89.5f;                    // from 88.8 on exp() is infinite
 
-/// m, which was rounded by adding kRounding.
+/// The integer m from m + kRounding.
 SPARSEBIT_INLINE uint32_t rounded(float biased) {
   return std::bit_cast<uint32_t>(biased) - std::bit_cast<uint32_t>(kRounding);
 }
@@ -65,7 +65,7 @@ SPARSEBIT_INLINE float exp_of(float x, const std::array<float, 7>& factors) {
 constexpr std::array<float, 7> kExp = {
     0x1.694000p-10f, 0x1.125edcp-7f, 0x1.555b5ap-5f, 0x1.555450p-3f, 0x1.fffff6p-2f, 1.f, 1.f};
 
-/// The larger one; NaN stays NaN.
+/// max(low, x) and min(high, x); NaN stays NaN.
 SPARSEBIT_INLINE float at_least(float low, float x) { return x < low ? low : x; }
 SPARSEBIT_INLINE float at_most(float high, float x) { return x > high ? high : x; }
 
@@ -77,7 +77,7 @@ void exp_all(const float* x, float* y, int64_t count) {
 
 // --- softmax ------------------------------------------------------------------------------------
 
-/// exp(x - highest), which is never positive, and how its sum is put together from lanes.
+/// exp(x), x <= 0, and the order in which lanes are summed, for each instruction set.
 struct Avx2Softmax {
   static constexpr size_t kLanes = 8;
   static SPARSEBIT_INLINE float exp(float x) {
@@ -127,7 +127,7 @@ template <class Set>
 SPARSEBIT_INLINE void log_softmax_of(const float* x, float* y, int64_t rows, int64_t size) {
   for (int64_t row = 0; row < rows; ++row, x += size, y += size) {
     const float highest = *std::max_element(x, x + size);
-    // In pieces of lanes, because x may be y.
+    // In pieces of lanes, because y may be x.
     std::array<float, Set::kLanes> lanes = {}, piece;
     constexpr auto kStep = static_cast<int64_t>(Set::kLanes);
     for (int64_t i = 0; i < size; i += kStep) {
@@ -169,7 +169,7 @@ constexpr std::array<float, 7> kErfBeyond = {1.72948930e-5f,  -3.83208680e-4f, 3
                                              1.28717512e-1f};
 
 SPARSEBIT_INLINE float erf_of(float x) {
-  constexpr float kBoundary = 0.921875f, kOne = 3.925f;  // where it is 1
+  constexpr float kBoundary = 0.921875f, kOne = 3.925f;  // erf(kOne) is 1
   const float a = std::min(std::abs(x), kOne);
   const float near = std::fma(polynomial(kErfNearZero, a * a), a, a);
   const float exponent = -std::fma(polynomial(kErfBeyond, a), a, a);
@@ -223,7 +223,7 @@ void tanh_all(const float* x, float* y, int64_t count) {
 
 constexpr int64_t kNormLanes = 8;
 
-/// Rows shorter than a vector: Welford's sums, one number after the other.
+/// Rows shorter than a vector: Welford's algorithm, sequential.
 SPARSEBIT_INLINE void norm_short_row(const float* x, float* y, int64_t size, const float* weight,
                                      const float* bias, float eps) {
   float mean = 0, squares = 0;
@@ -239,8 +239,8 @@ SPARSEBIT_INLINE void norm_short_row(const float* x, float* y, int64_t size, con
   }
 }
 
-/// The sum of (x - mean)^2: in lanes, then four at a time without fusing, then fused, as the
-/// compiler made it.
+/// The sum of (x - mean)^2 in the order of the compiled ONNX Runtime: in lanes, then four at a time
+/// without fusing, then fused.
 SPARSEBIT_INLINE float centred_squares(const float* x, int64_t size, float mean) {
   std::array<float, kNormLanes> a = {};
   int64_t i = 0;
@@ -279,7 +279,8 @@ void layer_norm_rows(const float* x, float* y, int64_t rows, int64_t size, const
 
 // --- mean ---------------------------------------------------------------------------------------
 
-/// As Eigen sums with SSE: two vectors of four from the first aligned number on, then the rest.
+/// The order of Eigen's sum with SSE: two vectors of four from the first aligned element, then the
+/// rest.
 SPARSEBIT_INLINE float sum_of(const float* x, int64_t size, int64_t unaligned) {
   constexpr int64_t kFour = 4;
   const int64_t start = std::min(unaligned, size), vectors = (size - start) / kFour;
@@ -313,7 +314,7 @@ void mean_rows(const float* x, float* y, int64_t first, int64_t rows, int64_t si
   }
 }
 
-/// All but softmax is the same on both.
+/// Only softmax differs between the instruction sets.
 constexpr OnnxRuntimeMath kAvx2 = {.exp = exp_all,
                                    .erf = erf_all,
                                    .sigmoid = sigmoid_all,

@@ -5,11 +5,11 @@
 namespace sparsebit::quant {
 namespace {
 
-/// Adding and subtracting this rounds half to even, and compilers make vectors of it. It is right
-/// for numbers below 2^22, which bounds of at most 16 bits are.
+/// Adding and subtracting this rounds half to even and is vectorized by compilers. Valid for values
+/// below 2^22, which bounds of at most 16 bits are.
 constexpr float kRounder = 12582912.f;  // 1.5 * 2^23
 
-/// NaN fails both comparisons and stays.
+/// NaN fails both comparisons and stays NaN.
 inline float clamped(float v, float low, float high) {
   v = v < low ? low : v;
   return v > high ? high : v;
@@ -17,7 +17,8 @@ inline float clamped(float v, float low, float high) {
 
 inline float rounded(float v) { return (v + kRounder) - kRounder; }
 
-/// How the result follows the scale and the zero point, and whether it follows x.
+/// The derivatives of the result by scale and zero point; `inside`: the derivative by x is 1, else
+/// 0.
 struct Slopes {
   float scale, zero_point;
   bool inside;
@@ -35,8 +36,8 @@ inline Slopes slopes_at(float x, float scale, float low, float high) {
 template <class Difference>
 inline __attribute__((always_inline)) double sum_of_squares(const float* x, int64_t count,
                                                             const Difference& difference) {
-  constexpr int64_t kLanes = 16;  // sums side by side, so that they are a vector
-  constexpr int64_t kRun = 1024;  // summed in float, which is exact enough for so few
+  constexpr int64_t kLanes = 16;  // independent sums, for vectorization
+  constexpr int64_t kRun = 1024;  // short enough to be summed in float32
   double sum = 0;
   for (int64_t start = 0; start < count; start += kRun) {
     const int64_t end = start + kRun < count ? start + kRun : count;
@@ -57,8 +58,8 @@ inline __attribute__((always_inline)) double sum_of_squares(const float* x, int6
   return sum;
 }
 
-/// The integral of (x - what x is rounded to)^2 from 0 on. Whole steps give scale^3 / 12 each, and
-/// beyond the last integer the rest is larger than half a step.
+/// The integral of (x - rounded x)^2 from 0 to x. A whole step contributes scale^3 / 12; beyond the
+/// last integer, the rest is larger than half a step.
 class SquaredRounding {
  public:
   explicit SquaredRounding(const Grid& grid)

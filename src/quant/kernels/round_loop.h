@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-// Loops over floats that round to the grid of a quantizer, for processors with and without AVX.
+// Loops over floats that round to the grid of a quantizer, compiled for several instruction sets.
 
 namespace sparsebit::quant {
 
@@ -16,22 +16,22 @@ struct Grid {
 /// out[i] = round(clamp(x[i] / scale, low, high)) * scale
 void round_row(const float* x, float* out, int64_t count, const Grid& grid);
 
-/// The same where neighbours are of different channels: grids in three arrays.
+/// The same with one grid per element, for interleaved channels.
 void round_channels(const float* x, float* out, int64_t count, const float* scale, const float* low,
                     const float* high);
 
-/// The sum of squares of what round_row() changes.
+/// The sum of squared errors of round_row().
 double squared_error(const float* x, int64_t count, const Grid& grid);
 
-/// The same for numbers that are spread evenly from low[i] to high[i], `density[i]` of them per
+/// The same for values evenly distributed from low[i] to high[i], with `density[i]` values per
 /// unit.
 double squared_error_of_spread(const double* low, const double* high, const double* density,
                                int64_t count, const Grid& grid);
 
-/// The sum of squares of how far numbers are beyond two bounds.
+/// The sum of squared clipping errors of two bounds.
 double squared_excess(const float* x, int64_t count, float low, float high);
 
-/// Gradients of what round_row() computes.
+/// Gradients of the parameters of round_row().
 struct RowGradient {
   double scale = 0;
   double zero_point = 0;

@@ -7,8 +7,7 @@
 
 namespace sparsebit::quant {
 
-/// Rewrites that a platform may ask for before quantizers are placed, by the name in its
-/// `lowering`.
+/// Graph rewrites that a platform's `lowering` requests before quantizers are placed, by name.
 Registry<std::function<void(fx::GraphModule&)>>& lowerings();
 
 }  // namespace sparsebit::quant

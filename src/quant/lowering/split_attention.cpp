@@ -24,7 +24,7 @@ bool is_set(const fx::Args& args, const char* name) {
   return args.has(name) && args[name].is_bool() && args[name].get<bool>();
 }
 
-/// Writes the steps where the insertion point of the graph is.
+/// Creates the nodes that replace an attention, at the insertion point of the graph.
 class Steps {
  public:
   Steps(fx::Graph& graph, const Node& whole) : graph_(graph), whole_(whole) {}
@@ -37,12 +37,12 @@ class Steps {
     return placed(graph_.call_module(path, {x}));
   }
 
-  /// Scores of what may not be attended to become -inf.
+  /// Sets the scores of masked positions to -inf.
   Value forbid(const Value& scores, const Value& forbidden) {
     return call("torch.masked_fill", {scores, forbidden, kMinusInfinity});
   }
 
-  /// Positions behind the own one.
+  /// The causal mask: positions after the query's own.
   Value later_positions(const Value& query, const Value& key) {
     const Value own = call("torch.arange", {size(query, -2)});
     return call("torch.gt",
@@ -68,7 +68,7 @@ class Steps {
   const Node& whole_;
 };
 
-/// The result takes the name of what it replaces, so that settings by name find it.
+/// The new output takes the name of the old node, so that settings by name still apply.
 void replace(fx::Graph& graph, Node& old, const Value& result) {
   old.replace_all_uses_with(result.node());
   result.node().swap_name(old);
@@ -98,7 +98,7 @@ bool split_product(fx::GraphModule& module, Node& node, const fx::Args& args) {
   return true;
 }
 
-/// MultiheadAttention, be it a module or a function of tensors of the model.
+/// MultiheadAttention, as a module or as a function of constant tensors.
 class MultiHead {
  public:
   MultiHead(fx::GraphModule& module, Node& node, const fx::Args& args)
@@ -128,7 +128,7 @@ class MultiHead {
     return read ? module_.find_tensor(value.node().target()) : nullptr;
   }
 
-  /// The node that reads the first result, if the second is not used.
+  /// The getitem of the first output; null if the second output, the weights, is used.
   Node* only_result() const {
     Node* first = nullptr;
     for (Node* user : node_.users()) {
@@ -159,8 +159,8 @@ class MultiHead {
     return true;
   }
 
-  /// Where the layers go: the module itself, or the one that has the tensors. Empty when others
-  /// call it as well.
+  /// The path of the module for the new layers: the attention module, or the owner of the tensors.
+  /// Empty if other nodes call it.
   std::string base_path() const {
     const bool is_module = node_.op() == fx::Opcode::CallModule;
     const std::string path =
@@ -194,7 +194,7 @@ class MultiHead {
     module_.set_module(base_ + ".out_proj", out);
   }
 
-  /// [batch, length, features] -> [batch, heads, length, features of a head]
+  /// [batch, length, embedding] -> [batch, heads, length, head size]
   Value heads_of(const char* input, const char* name) {
     const int64_t heads = args_["num_heads"].to_int(), embed = args_["embed_dim"].to_int();
     Value x = args_[input];
@@ -209,7 +209,7 @@ class MultiHead {
     if (mask.is_none()) return scores;
     if (std::string_view(name) == "key_padding_mask")  // [batch, source] -> [batch, 1, 1, source]
       mask = steps_.call("torch.unsqueeze", {steps_.call("torch.unsqueeze", {mask, 1}), 1});
-    else if (info_of(mask)->shape.size() == 3 && info_of(mask)->shape[0] != 1)  // of each head
+    else if (info_of(mask)->shape.size() == 3 && info_of(mask)->shape[0] != 1)  // one per head
       mask = steps_.call("torch.unflatten", {mask, 0, fx::List({-1, args_["num_heads"]})});
     const bool flags = at::isIntegralType(info_of(args_[name])->dtype, /*includeBool=*/true);
     return flags ? steps_.forbid(scores, mask) : steps_.call("torch.add", {scores, mask});

@@ -4,14 +4,14 @@
 
 namespace sparsebit::quant {
 
-/// Writes attention as its steps, so that each product and each projection has integers of its own:
+/// Splits attention into matrix products and projections, so that each gets its own quantizers:
 ///
 ///     attention(q, k, v)   =>   softmax(q @ k^T * scale + mask) @ v
 ///     MultiheadAttention   =>   the same between the layers q_proj, k_proj, v_proj and out_proj
 ///
-/// Needs recorded shapes. Attention that gives its weights, drops values or has masks of unknown
-/// type stays one step, in float.
-/// @returns whether there was any.
+/// Needs recorded shapes. Attention that returns its weights, has dropout or masks of unknown type
+/// is not split and stays float.
+/// @returns whether any attention was split.
 bool split_attention(fx::GraphModule& module);
 
 }  // namespace sparsebit::quant

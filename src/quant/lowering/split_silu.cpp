@@ -9,7 +9,7 @@ namespace {
 
 using fx::Node;
 
-/// The product gets the name of what it replaces, so that settings by name find it.
+/// The product takes the name of the silu, so that settings by name still apply.
 void split(fx::GraphModule& module, Node& silu, Node& x) {
   fx::Graph& graph = module.graph();
   const std::string name = silu.name();

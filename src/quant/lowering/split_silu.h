@@ -4,7 +4,8 @@
 
 namespace sparsebit::quant {
 
-/// Writes silu as x * sigmoid(x). ONNX Runtime has integer kernels for these two, and none for it.
+/// Rewrites silu as x * sigmoid(x). ONNX Runtime has integer kernels for mul and sigmoid, but none
+/// for silu.
 void split_silu(fx::GraphModule& module);
 
 }  // namespace sparsebit::quant

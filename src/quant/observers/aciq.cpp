@@ -10,22 +10,22 @@
 namespace sparsebit::quant {
 namespace {
 
-// Where to cut, as a multiple of the spread, by bits: the published tables (Banner et al., 2019).
-// "Half" is for numbers that are never negative, which have a bit more for themselves.
+// Best clipping bound by bits, as a multiple of the spread: the published tables (Banner et al.,
+// 2019). "Half" is for non-negative values, whose resolution is one bit higher.
 constexpr std::array kGauss = {0., 1.24, 1.71, 2.15, 2.55, 2.93, 3.28, 3.61, 3.92};
 constexpr std::array kGaussHalf = {0., 1.71, 2.15, 2.55, 2.93, 3.28, 3.61, 3.92, 4.2};
 constexpr std::array kLaplace = {1.05, 1.86, 2.83, 3.89, 5.03, 6.2, 7.41, 8.64, 9.89};
 constexpr std::array kLaplaceHalf = {1.86, 2.83, 3.89, 5.02, 6.2, 7.41, 8.64, 9.89, 11.16};
 
-/// How fast the error of cutting at `alpha` falls as alpha grows, for a spread of 1.
+/// The negative derivative of the clipping error by the bound `alpha`, for a spread of 1.
 double gain(Distribution distribution, double alpha) {
   if (distribution == Distribution::Laplace) return 2 * std::exp(-alpha);
   const double density = std::exp(-alpha * alpha / 2) / std::sqrt(2 * std::numbers::pi);
   return 4 * (density - alpha * std::erfc(alpha / std::numbers::sqrt2) / 2);
 }
 
-/// Beyond the tables: where the error of cutting falls as fast as that of rounding,
-/// alpha^2 / (3 * 4^bits), grows.
+/// For bits beyond the tables: the bound where the clipping error falls as fast as the rounding
+/// error, alpha^2 / (3 * 4^bits), grows.
 double best_cut(Distribution distribution, int bits) {
   double low = 0, high = 64;
   for (int i = 0; i < 100; ++i) {
@@ -43,7 +43,8 @@ double cut_for(Distribution distribution, int bits, bool half) {
   return index < table.size() ? table[index] : best_cut(distribution, bits + (half ? 1 : 0));
 }
 
-/// The largest of n numbers of a bell curve is about sqrt(2 ln n) times as far out as its spread.
+/// The standard deviation of a normal distribution from the extremes of `count` values: the maximum
+/// of n values is about sqrt(2 ln n) standard deviations.
 double gauss_spread(double low, double high, double count) {
   constexpr double kHalfWidth = 0.5 * 0.35;
   const double k = kHalfWidth * (1 + std::sqrt(std::numbers::pi * std::log(4.)));
@@ -71,7 +72,7 @@ class Aciq : public DistributionObserver {
     const double spread = distribution_ == Distribution::Gauss
                               ? gauss_spread(low, high, elements_per_sample())
                               : laplace_spread(numbers);
-    if (spread == 0) return {low, high};  // all are the same: there is no distribution
+    if (spread == 0) return {low, high};  // all values are equal
     const double clip = cut_for(distribution_, spec().bits_in_use(), half) * spread;
     return {half ? 0 : -clip, clip};
   }

@@ -5,7 +5,7 @@
 namespace sparsebit::quant {
 namespace {
 
-/// The range of least error of each batch by itself, and the widest of them.
+/// Finds the range of least error of each batch; the result is the union of these ranges.
 class BatchMse : public BatchRangeObserver<WidestRange> {
  public:
   BatchMse(const QuantSpec& spec, double exponent)

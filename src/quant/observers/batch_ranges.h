@@ -4,11 +4,11 @@
 
 #include <utility>
 
-// Ranges of single batches, and what they become together.
+// Ways to combine the ranges of single batches.
 
 namespace sparsebit::quant {
 
-/// From the smallest to the largest bound of all batches.
+/// The union of the ranges of all batches.
 class WidestRange {
  public:
   static constexpr bool kDependsOnOrder = false;
@@ -21,15 +21,16 @@ class WidestRange {
   ValueRange widest_;
 };
 
-/// The exponential average: the first batch starts; each further one counts 1 - ratio, and what was
-/// there ratio.
+/// The exponential moving average, average * ratio + batch * (1 - ratio), starting with the first
+/// batch.
 class AverageRange {
  public:
   static constexpr bool kDependsOnOrder = true;
 
   explicit AverageRange(double ratio) : ratio_(ratio) {}
   void add(const ValueRange& batch);
-  /// As if its batches came after these: its first one counts 1 - ratio then, not 1.
+  /// As if the batches of `later` had been added here: its first batch then has the weight 1 -
+  /// ratio instead of 1.
   void append(const AverageRange& later);
   ValueRange range() const { return {average_[0], average_[1]}; }
 
@@ -39,7 +40,7 @@ class AverageRange {
   int64_t count_ = 0;
 };
 
-/// That of the last batch.
+/// The range of the last batch.
 class LastRange {
  public:
   static constexpr bool kDependsOnOrder = true;
@@ -52,8 +53,8 @@ class LastRange {
   ValueRange last_;
 };
 
-/// An observer that finds a range in each batch by itself. A batch is what one observe() shows:
-/// calibration shows sample by sample, unless `whole_batches` is set.
+/// An observer that finds a range per batch. A batch is the tensor of one observe() call: a single
+/// sample in calibration, unless `whole_batches` is set.
 /// @tparam Ranges  one of the above.
 template <class Ranges>
 class BatchRangeObserver : public Observer {
@@ -64,7 +65,7 @@ class BatchRangeObserver : public Observer {
   bool depends_on_order() const override { return Ranges::kDependsOnOrder; }
 
  private:
-  /// By row. Throws when numbers are not finite.
+  /// One range per row. Throws if values are not finite.
   virtual ValueRange range_of_batch(const at::Tensor& x) const = 0;
 
   void add(const at::Tensor& x) override { ranges_.add(range_of_batch(x)); }

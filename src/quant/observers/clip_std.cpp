@@ -6,8 +6,8 @@
 namespace sparsebit::quant {
 namespace {
 
-/// So many standard deviations around the mean of the last batch, but no farther than its numbers
-/// are. The ancestor took the wider of the two bounds, which never clips: `widens` does the same.
+/// The mean plus and minus a number of standard deviations of the last batch, limited to its
+/// minimum and maximum. MQBench takes the wider of the two bounds, which never clips: `widens`.
 class ClipStd : public BatchRangeObserver<LastRange> {
  public:
   ClipStd(const QuantSpec& spec, double deviations, bool widens)
@@ -17,7 +17,7 @@ class ClipStd : public BatchRangeObserver<LastRange> {
   ValueRange range_of_batch(const at::Tensor& x) const override {
     const ValueRange bounds = bounds_of_rows(x);
     const at::Tensor rows = rows_of(x);
-    const bool is_sample = rows.size(1) > 1;  // of which the variance is divided by one less
+    const bool is_sample = rows.size(1) > 1;  // sample variance: divided by n - 1
     const auto [sigma, mean] = at::std_mean(rows, at::IntArrayRef{1}, is_sample);
     const at::Tensor low = mean - deviations_ * sigma, high = mean + deviations_ * sigma;
     if (widens_) return {at::minimum(low, bounds.low), at::maximum(high, bounds.high)};

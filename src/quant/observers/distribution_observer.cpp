@@ -17,7 +17,7 @@ void DistributionObserver::add(const at::Tensor& x) {
   elements_ += rows.size(1);
 }
 
-/// Of numbers that are not finite nothing is counted, also not of the rows before.
+/// Throws if values are not finite, before anything is counted: also not in earlier rows.
 void DistributionObserver::count(const at::Tensor& x, const at::Tensor& rows) {
   const bool many = rows.size(0) > 1;
   if (many) bounds_of_rows(x);  // throws

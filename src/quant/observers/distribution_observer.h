@@ -14,18 +14,18 @@ struct Bounds {
   double high = 0;
 };
 
-/// An observer that has to know how the numbers are distributed. Weights are there at once, so they
-/// are looked at themselves; of features histograms are kept.
+/// Base class of observers that need the distribution of values. Weights are kept as they are;
+/// activations are gathered in histograms.
 class DistributionObserver : public Observer {
  public:
   using Observer::Observer;
 
  protected:
-  /// Elements of a row that one sample has; for weights all of them.
+  /// Elements per row and sample; for weights all elements of a row.
   double elements_per_sample() const;
 
  private:
-  /// Of the histogram of a whole tensor; smaller tables are faster.
+  /// Precision of the histogram in per-tensor mode; smaller tables are faster.
   virtual int mantissa_bits() const { return ValueHistogram::kFine; }
   virtual Bounds bounds_of(std::span<const float> numbers) const = 0;
   virtual Bounds bounds_of(const ValueHistogram& histogram) const = 0;
@@ -36,7 +36,7 @@ class DistributionObserver : public Observer {
   ValueRange found() const override;
 
   at::Tensor weight_;                       // by row
-  std::vector<ValueHistogram> histograms_;  // of features, by row
+  std::vector<ValueHistogram> histograms_;  // of activations, by row
   int64_t samples_ = 0;
   int64_t elements_ = 0;  // of a row
 };

@@ -13,7 +13,7 @@ namespace sparsebit::quant {
 namespace {
 
 constexpr int kMostExponent = 12;
-constexpr int kNarrower = 4;  // scales that are tried below that of the largest number
+constexpr int kNarrower = 4;  // number of smaller scales that are tried
 
 double squared_error_of(const at::Tensor& x, double scale, const QuantSpec& spec) {
   const at::Tensor steps = (x / scale).clamp(spec.qmin(), spec.qmax());
@@ -27,7 +27,7 @@ double squared_error_of(const at::Tensor& x, double scale, const QuantSpec& spec
 DpuObserver::DpuObserver(const QuantSpec& spec, const ObserverConfig& config)
     : Observer(spec), is_network_input_(config.network_input) {
   SPARSEBIT_CHECK(!spec.is_per_channel() && spec.is_signed_symmetric(), InvalidArgument,
-                  config.type, " has one power of two for signed integers around 0, not ",
+                  config.type, " needs QSCHEME per-tensor-symmetric with negative integers, not ",
                   to_string(spec.scheme));
 }
 

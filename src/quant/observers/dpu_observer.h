@@ -4,19 +4,22 @@
 
 namespace sparsebit::quant {
 
-/// An observer of powers of two for the DPU of Vitis AI: per tensor, symmetric.
+/// Base class of observers that find power-of-two scales for the DPU of Vitis AI: per tensor,
+/// symmetric.
 class DpuObserver : public Observer {
  public:
-  /// Throws InvalidArgument, naming the observer, when the integers are others.
+  /// Throws InvalidArgument, naming the observer, unless the spec is per-tensor and signed
+  /// symmetric.
   DpuObserver(const QuantSpec& spec, const ObserverConfig& config);
 
  protected:
-  /// The e of a batch: that of its largest number, or, unless it is an input of the network, one of
-  /// the four above, with the least squared error of 2^-e. Not above 12.
+  /// The exponent e of the scale 2^-e of a batch: the largest without clipping or one of the four
+  /// above, whichever has the least squared error; inputs of the network are not clipped. At
+  /// most 12.
   int exponent_of(const at::Tensor& x) const;
 
  private:
-  /// Of all batches.
+  /// The exponent over all batches.
   virtual int exponent() const = 0;
 
   QParams found_qparams() const override;

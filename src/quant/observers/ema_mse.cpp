@@ -5,7 +5,7 @@
 namespace sparsebit::quant {
 namespace {
 
-/// The exponential average of the ranges of least error of each batch.
+/// The exponential moving average of the ranges of least error of the batches.
 class EmaMse : public BatchRangeObserver<AverageRange> {
  public:
   EmaMse(const QuantSpec& spec, const ObserverConfig& config)

@@ -13,8 +13,8 @@
 namespace sparsebit::quant {
 namespace {
 
-/// The middle of the first bin up to which there is this share of the magnitudes, in even bins up
-/// to the largest one.
+/// The quantile `share` of the magnitudes: the middle of its bin in a histogram of equal bins from
+/// 0 to `largest`.
 double quantile_of_magnitudes(std::span<const float> numbers, double largest, double share,
                               int64_t bins) {
   const double width = largest / static_cast<double>(bins);
@@ -30,7 +30,7 @@ double quantile_of_magnitudes(std::span<const float> numbers, double largest, do
   return (static_cast<double>(bin) + 0.5) * width;
 }
 
-/// The smallest and largest number of each batch, cut where a share of the magnitudes is below.
+/// Averages the ranges of the batches, each clipped at a quantile of its magnitudes.
 class EmaQuantile : public BatchRangeObserver<AverageRange> {
  public:
   EmaQuantile(const QuantSpec& spec, const ObserverConfig& config)

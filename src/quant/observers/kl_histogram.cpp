@@ -10,16 +10,16 @@
 namespace sparsebit::quant {
 namespace {
 
-/// Bins of one width: a power of two, 512 to 1024 of which reach the largest magnitude, so that
-/// every bin of a ValueHistogram lies in one of them.
+/// Equal bins whose width is a power of two; 512 to 1024 of them reach the largest magnitude, so
+/// that every bin of a ValueHistogram of that magnitude lies in one of them.
 constexpr int kBinBits = 9;
-/// With fewer numbers than that, which bins are empty is chance, and the divergence with it.
+/// With fewer values per level, the set of empty bins, and hence the divergence, is random.
 constexpr double kNumbersPerLevel = 8;
-/// Stands for nothing, of which there is no logarithm.
+/// Replaces empty bins, because log(0) is undefined.
 constexpr double kNothing = 1e-4;
 constexpr double kLogOfNothing = -9.210340371976182;
 
-/// Sums of the first numbers of a list, to have sums of any run in one step.
+/// Prefix sums, for the sum of any range in constant time.
 class RunningSums {
  public:
   template <class Item>
@@ -34,7 +34,7 @@ class RunningSums {
   std::vector<double> sums_;
 };
 
-/// Logarithms of whole numbers above 0. Counts of weights are small, and there are many of them.
+/// Logarithms of integers above 0, cached for small ones, which counts of weights mostly are.
 class Logarithms {
  public:
   double of(double count) const {
@@ -57,10 +57,10 @@ class Logarithms {
   std::array<double, kKnown> small_ = {};
 };
 
-/// Counts of numbers in bins around zero, or from zero on.
+/// A histogram with equal bins on both sides of zero, or from zero on.
 class EvenBins {
  public:
-  /// @param two_sided  as many bins below zero as above.
+  /// @param two_sided  the same number of bins below zero as above.
   EvenBins(double largest, bool two_sided)
       : width_(std::ldexp(1., std::ilogb(largest) - kBinBits)),
         reach_(static_cast<int64_t>(largest / width_) + 1),
@@ -68,23 +68,23 @@ class EvenBins {
         counts_(static_cast<size_t>(two_sided ? 2 * reach_ : reach_), 0.) {}
 
   double width() const { return width_; }
-  int64_t reach() const { return reach_; }  ///< bins on a side
+  int64_t reach() const { return reach_; }  ///< number of bins per side
   int64_t sides() const { return two_sided_ ? 2 : 1; }
   int64_t size() const { return std::ssize(counts_); }
   const std::vector<double>& counts() const { return counts_; }
   double total() const { return std::accumulate(counts_.begin(), counts_.end(), 0.); }
 
-  /// The bins up to `reach` from zero, on both sides if there are two.
+  /// The range of the bins within `reach` of zero, on one side or both.
   int64_t begin_of(int64_t reach) const { return two_sided_ ? reach_ - reach : 0; }
   int64_t end_of(int64_t reach) const { return size() - reach_ + reach; }
 
-  /// Zero is an integer whatever the range is, so it says nothing about ranges.
+  /// Skips zeros: they are represented exactly in every range.
   void add(double number) {
     if (std::abs(number) >= FLT_MIN) at(number < 0, step_of(std::abs(number))) += 1;
   }
 
-  /// A bin that lies across several of these is shared out among them in whole numbers: where a
-  /// part of a number was, there would be something where there was nothing.
+  /// Distributes a bin that overlaps several bins of this histogram in whole numbers: fractions
+  /// would turn empty bins into non-empty ones.
   void add(const ValueHistogram::Bin& bin) {
     const double near = std::min(std::abs(bin.low), std::abs(bin.high));
     const double far = std::max(std::abs(bin.low), std::abs(bin.high));
@@ -116,14 +116,15 @@ class EvenBins {
   std::vector<double> counts_;
 };
 
-/// Looks for the window around zero that, read as few integers, says most about all counts.
+/// Finds the clipping range, a window of bins around zero, whose quantized distribution has the
+/// least Kullback-Leibler divergence from the full distribution.
 ///
-/// p is the window with what is outside added to its ends. q is what is left of the window when
-/// neighbours are joined to `levels` bins and each is spread over those that had anything. Their
-/// divergence is sum(p * log(p / q)), both divided by their sums.
+/// p is the window with the counts outside added to its outermost bins. q is the window quantized
+/// to `levels` groups of neighbouring bins, with the count of each group distributed evenly over
+/// its non-empty bins. The divergence is sum(p * log(p / q)), with p and q normalized.
 ///
-/// The groups of a window begin every so many bins. For all windows with groups of one size, sums
-/// over every so many groups are made once, and a window is the difference of two of them.
+/// All groups of a window have the same size in bins. For all windows with one group size, prefix
+/// sums over the groups are computed once, and a window is the difference of two of them.
 class KlSearch {
  public:
   KlSearch(const EvenBins& bins, int64_t levels)
@@ -135,7 +136,7 @@ class KlSearch {
         logs_(bins.counts().size(), 0.),
         empty_(bins.counts().size(), 0.) {}
 
-  /// How far the best window reaches, in bins.
+  /// Half-width of the best window, in bins.
   double best() {
     double least = std::numeric_limits<double>::infinity();
     int64_t best = bins_.reach(), group = 0;
@@ -154,13 +155,14 @@ class KlSearch {
   }
 
  private:
-  /// What a group gives: sum(p * log(q)) and how many bins of q are empty.
+  /// Contribution of a group: sum(p * log(q)) and the number of empty bins of q.
   struct Group {
     double p_log_q = 0;
     double empty = 0;
   };
 
-  /// @param outside  counts added to p at an end of the window, and whether that fills a bin
+  /// @param outside  count added to p at an end of the window
+  /// @param newly_filled  1 if this makes an empty bin non-empty
   Group group_at(int64_t from, int64_t to, double outside = 0, double newly_filled = 0) const {
     const double inside = sum_(from, to), filled = filled_(from, to) + newly_filled;
     Group group{.empty = static_cast<double>(to - from) - (inside > 0 ? filled : 0)};
@@ -170,7 +172,7 @@ class KlSearch {
     return group;
   }
 
-  /// Only where windows with groups of this size reach.
+  /// Prefix sums over groups of this size, only for the bins that windows with this size cover.
   void sum_groups(int64_t size) {
     const int64_t reach = std::min(((size + 1) * levels_ - 1) / bins_.sides() + 1, bins_.reach());
     const int64_t begin = bins_.begin_of(reach), end = bins_.end_of(reach);
@@ -190,7 +192,7 @@ class KlSearch {
     const int64_t start_of_last = first + (levels_ - 1) * size;
     const Group front = group_at(first, first + size, below, at(first) == 0 && below > 0 ? 1 : 0);
     const Group back = group_at(start_of_last, last + 1, above, at(last) == 0 && above > 0 ? 1 : 0);
-    // Those between the two: up to the one before the last, without the first.
+    // The groups between front and back.
     const size_t up_to = index(start_of_last - size), without = index(first);
     const double p_log_q = front.p_log_q + back.p_log_q + logs_[up_to] - logs_[without];
     const double q_empty = front.empty + back.empty + empty_[up_to] - empty_[without];
@@ -210,10 +212,10 @@ class KlSearch {
   const EvenBins& bins_;
   int64_t levels_;
   RunningSums sum_, filled_, times_log_;
-  std::vector<double> logs_, empty_;  // by first bin: this group and those every so many before it
+  std::vector<double> logs_, empty_;  // prefix sums over groups, by their first bin
 };
 
-/// See docs/decisions/0007-kl-ranges.md for what differs from the ancestor.
+/// See docs/decisions/0007-kl-ranges.md for the differences from the Python Sparsebit.
 class KlHistogram : public DistributionObserver {
  public:
   using DistributionObserver::DistributionObserver;
@@ -232,10 +234,10 @@ class KlHistogram : public DistributionObserver {
   Bounds best_of(double low, double high, const Numbers& numbers) const {
     const double largest = std::max(-low, high);
     if (largest < FLT_MIN) return {low, high};
-    // Of unsigned integers all are there for numbers that are never negative.
+    // For non-negative values and unsigned integers, all bins are on the positive side.
     EvenBins bins(largest, spec().is_signed_symmetric() || low < 0);
     for (const auto& number : numbers) bins.add(number);
-    // A few numbers are no distribution, and more integers than bins lose nothing one could see.
+    // No search for too few values, or for more levels than bins.
     if (is_few(bins.total()) || levels() > bins.size()) return whole(low, high);
     const double clip = std::min(KlSearch(bins, levels()).best() * bins.width(), largest);
     return {low < 0 ? -clip : 0, clip};

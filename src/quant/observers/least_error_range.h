@@ -4,9 +4,9 @@
 
 namespace sparsebit::quant {
 
-/// Of each row the range whose rounding loses least, by the mean of |error|^exponent. Tried are the
-/// bounds of the row and narrower ranges in steps of 1 %: 95 for one scale, 80 for many. Of equals
-/// the widest wins.
+/// The range of each row with the least quantization error, mean(|error|^exponent). Candidates are
+/// the bounds of the row and narrower ranges in steps of 1 %: 95 per tensor, 80 per channel. Of
+/// equal candidates the widest wins.
 /// @param rows  [scales, elements]
 ValueRange least_error_range(const at::Tensor& rows, const ValueRange& bounds,
                              const QuantSpec& spec, double exponent);

@@ -7,8 +7,8 @@
 namespace sparsebit::quant {
 namespace {
 
-/// Where learned step sizes start, by the last batch: scale = 2 * mean|x| / sqrt(qmax), and the
-/// lowest integer at the smallest number if there is a zero point.
+/// The initial scale of learned step sizes, from the last batch: 2 * mean|x| / sqrt(qmax). With a
+/// zero point, the minimum maps to the lowest integer.
 class LsqObserver : public Observer {
  public:
   using Observer::Observer;

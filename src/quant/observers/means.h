@@ -7,7 +7,7 @@
 
 namespace sparsebit::quant {
 
-/// The mean of value(x) over numbers, or over bins, each number counted as the middle of its bin.
+/// The mean of value(x) over numbers, or over bins with each number taken as the middle of its bin.
 template <class Value>
 double mean_of(std::span<const float> numbers, const Value& value) {
   double sum = 0;

@@ -4,7 +4,7 @@
 namespace sparsebit::quant {
 namespace {
 
-/// The power of two of the last batch.
+/// The power-of-two scale of the last batch.
 class MinMaxFloor : public DpuObserver {
  public:
   using DpuObserver::DpuObserver;

@@ -2,14 +2,14 @@
 
 #include "sparsebit/quant/observers/observer.h"
 
-// Observers of what methods start their training from.
+// Observers for the initial scales of trained quantizers.
 
 namespace sparsebit::quant {
 
-/// The smallest number as `low`, and the mean of the magnitudes as `high`.
+/// `low` is the minimum, `high` the mean magnitude.
 std::unique_ptr<Observer> make_mean_magnitude(const QuantSpec& spec, const ObserverConfig& config);
 
-/// Three standard deviations (of a sample: divided by one less) around the mean.
+/// The mean plus and minus three sample standard deviations.
 std::unique_ptr<Observer> make_three_sigma(const QuantSpec& spec, const ObserverConfig& config);
 
 }  // namespace sparsebit::quant

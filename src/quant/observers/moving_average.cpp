@@ -8,7 +8,7 @@
 namespace sparsebit::quant {
 namespace {
 
-/// Of the bounds of each sample, also where batches are shown as a whole.
+/// The exponential moving average of the ranges of samples, also if batches are observed whole.
 class MovingAverage : public Observer {
  public:
   MovingAverage(const QuantSpec& spec, double ratio) : Observer(spec), average_(ratio) {}
@@ -38,7 +38,7 @@ class MovingAverage : public Observer {
 
 ObserverPtr make_moving_average(const QuantSpec& spec, const ObserverConfig& config) {
   SPARSEBIT_CHECK(spec.target == Target::Feature, InvalidArgument,
-                  "moving_average is for features only");
+                  "moving_average is for activations only");
   return std::make_unique<MovingAverage>(spec, config.ema_ratio);
 }
 

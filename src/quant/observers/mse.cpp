@@ -10,7 +10,7 @@
 namespace sparsebit::quant {
 namespace {
 
-/// Ranges that are tried: 100 % to 21 % of the largest numbers.
+/// Candidate ranges: 100 % to 21 % of the full range.
 constexpr int kCandidates = 80;
 constexpr double kStep = 0.01;
 
@@ -28,7 +28,7 @@ float rounded_scale(float scale, const QuantSpec& spec) {
   return rounded_up(least, spec.scale_bits);
 }
 
-/// The grid of a range, computed as qparams_from_range() does.
+/// The grid of a range, as in qparams_from_range().
 Grid grid_of(const Bounds& bounds, const QuantSpec& spec) {
   const float low = std::min(static_cast<float>(bounds.low), 0.f);
   const float high = std::max(static_cast<float>(bounds.high), 0.f);
@@ -42,12 +42,11 @@ Grid grid_of(const Bounds& bounds, const QuantSpec& spec) {
   return {scale, qmin - zero_point, qmax - zero_point};
 }
 
-/// The counts of a histogram, in lists that a processor reads side by side.
+/// The bins of a histogram as separate arrays, for vectorized loops.
 struct Spread {
   std::vector<double> low, high, density;
 
-  /// Bins that are narrow against any step that is tried are put together: near zero there are
-  /// thousands of them.
+  /// Merges bins that are much narrower than any candidate scale: near zero there are thousands.
   explicit Spread(const ValueHistogram& histogram) {
     constexpr double kNarrow = 1. / 4096;
     const double largest = std::max(-double{histogram.low()}, double{histogram.high()});
@@ -78,7 +77,7 @@ struct Spread {
   }
 
  private:
-  /// A bin of a single number is given a little width. Zero has no error, whatever the range.
+  /// Bins of width 0 get a small width. The bin of zero is skipped: zero has no error in any range.
   void add(const ValueHistogram::Bin& bin) {
     if (bin.low == 0 && bin.high == 0) return;
     const double margin = bin.low == bin.high ? 1e-6 * std::abs(bin.low) : 0;
@@ -88,7 +87,7 @@ struct Spread {
   }
 };
 
-/// The range with the least squared error. Of equals the wider wins.
+/// The range with the least squared error. Of equal candidates the wider wins.
 class Mse : public DistributionObserver {
  public:
   using DistributionObserver::DistributionObserver;
@@ -119,8 +118,8 @@ class Mse : public DistributionObserver {
         [&](const Bounds& bounds) { return spread.squared_excess(bounds); });
   }
 
-  /// What is beyond a range is an error that only grows when the range becomes narrower: once that
-  /// alone is more than the least error, the rest need not be tried.
+  /// The clipping error only grows when the range becomes narrower: the search ends when it alone
+  /// exceeds the least total error.
   template <class Error, class Excess>
   Bounds best(const Bounds& all, const Error& error, const Excess& excess) const {
     Bounds best = all;
@@ -138,8 +137,9 @@ class Mse : public DistributionObserver {
     return best;
   }
 
-  /// No grid of the range or of a narrower one reaches farther: rounding the zero point moves it by
-  /// up to half a step. A rounded scale may make it as wide as all of its steps.
+  /// An upper bound of the values that the grids of this and narrower ranges can represent:
+  /// rounding the zero point moves a grid by up to half a step, and rounding the scale may widen it
+  /// up to the width of all its steps.
   Bounds reach_of(const Bounds& range, const Grid& grid) const {
     const double scale = grid.scale, all_steps = (double{grid.high} - grid.low + 1) * scale;
     const double low = std::min(range.low, 0.), high = std::max(range.high, 0.);

@@ -15,12 +15,13 @@ namespace {
 /// The shape of the scales of x.
 std::vector<int64_t> scales_of(const at::Tensor& x, const QuantSpec& spec) {
   if (!spec.is_per_channel()) return {};
-  SPARSEBIT_CHECK(x.dim() > 0, InvalidArgument, "a single number has no channels");
+  SPARSEBIT_CHECK(x.dim() > 0, InvalidArgument,
+                  "per-channel quantization needs a tensor with axes, found a scalar");
   const int64_t channels = x.size(std::min(spec.channel_axis, x.dim() - 1));
   if (spec.group_size == 0) return {channels};
   const int64_t inputs = x.dim() > 1 ? x.size(1) : 1;
-  SPARSEBIT_CHECK(inputs % spec.group_size == 0, InvalidArgument, "groups of ", spec.group_size,
-                  " do not divide ", inputs, " inputs");
+  SPARSEBIT_CHECK(inputs % spec.group_size == 0, InvalidArgument, "a group size of ",
+                  spec.group_size, " does not divide ", inputs, " inputs");
   return {channels, inputs / spec.group_size};
 }
 
@@ -28,11 +29,11 @@ std::vector<int64_t> scales_of(const at::Tensor& x, const QuantSpec& spec) {
 
 void Observer::observe(const at::Tensor& x) {
   SPARSEBIT_CHECK(x.is_floating_point(), InvalidArgument,
-                  "only floating numbers are quantized, not ", x.toString());
+                  "only floating-point tensors can be quantized, found ", x.toString());
   if (x.numel() == 0) return;
   const std::vector<int64_t> scales = scales_of(x, spec_);
   SPARSEBIT_CHECK(!has_seen_ || scales == scales_, InvalidArgument, "a tensor ", x.sizes(),
-                  " has other channels than those before, which needed scales of shape ",
+                  " does not have the channels of the tensors before, whose scales have shape ",
                   at::IntArrayRef(scales_));
   scales_ = scales;
   add(x.detach().to(at::kFloat));
@@ -95,7 +96,7 @@ ValueRange Observer::bounds_of_rows(const at::Tensor& x) const {
 
 at::Tensor Observer::rows_of(const at::Tensor& x) const {
   if (!spec_.is_per_channel()) {
-    // The order of elements tells nothing, so dense memory is read as it lies.
+    // The order of elements does not matter, so dense tensors are read in memory order.
     return x.is_non_overlapping_and_dense() ? x.as_strided({1, x.numel()}, {x.numel(), 1})
                                             : x.reshape({1, -1}).contiguous();
   }

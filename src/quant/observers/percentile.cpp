@@ -7,12 +7,12 @@
 namespace sparsebit::quant {
 namespace {
 
-/// How many of `count` numbers are cut off: half to even, as Python rounds.
+/// How many of `count` numbers are clipped: rounds half to even, like Python.
 int64_t cut(int64_t count, double alpha) {
   return static_cast<int64_t>(std::nearbyint(static_cast<double>(count) * alpha));
 }
 
-/// The number that `rank` others are smaller than, if those of a bin are spread evenly.
+/// The number with this rank in ascending order, assuming evenly distributed numbers in each bin.
 double number_at(const std::vector<ValueHistogram::Bin>& bins, int64_t rank) {
   int64_t before = 0;
   for (const ValueHistogram::Bin& bin : bins) {
@@ -26,7 +26,7 @@ double number_at(const std::vector<ValueHistogram::Bin>& bins, int64_t rank) {
   return bins.back().high;
 }
 
-/// Of the numbers above and below zero, a share of the outermost is cut off.
+/// Clips a share of the outermost numbers, separately for those above and below zero.
 class Percentile : public DistributionObserver {
  public:
   Percentile(const QuantSpec& spec, double alpha) : DistributionObserver(spec), alpha_(alpha) {}

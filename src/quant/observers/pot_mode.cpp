@@ -7,7 +7,7 @@
 namespace sparsebit::quant {
 namespace {
 
-/// The power of two that most batches want, of equals the largest one.
+/// The most frequent power-of-two scale of the batches; of equally frequent ones the largest.
 class PotMode : public DpuObserver {
  public:
   using DpuObserver::DpuObserver;

@@ -15,11 +15,11 @@ namespace {
 
 constexpr int kMantissa = 23;  // bits of a float32
 constexpr uint32_t kSign = 0x80000000u;
-constexpr int64_t kMostRecent = 0xffffffff;  // numbers that short counts can count
+constexpr int64_t kMostRecent = 0xffffffff;  // maximum of the 32-bit counts
 
 }  // namespace
 
-/// Zeroed memory of this size is not there until it is touched, unlike that of a vector.
+/// calloc(): the system allocates pages when they are touched, unlike with a vector.
 template <class Number>
 ValueHistogram::Table<Number> ValueHistogram::zeros(size_t size) {
   Table<Number> table(static_cast<Number*>(std::calloc(size, sizeof(Number))));
@@ -29,7 +29,7 @@ ValueHistogram::Table<Number> ValueHistogram::zeros(size_t size) {
 
 ValueHistogram::ValueHistogram(int mantissa_bits) : mantissa_bits_(mantissa_bits) {
   SPARSEBIT_CHECK(mantissa_bits >= 4 && mantissa_bits <= 12, InvalidArgument,
-                  "a histogram has 4 to 12 bits of the mantissa, not ", mantissa_bits);
+                  "expected 4 to 12 mantissa bits, found ", mantissa_bits);
   counts_ = zeros<uint32_t>(size() + kZeroSlots);
 }
 
@@ -65,11 +65,11 @@ int64_t ValueHistogram::zeros_counted() const {
   return count;
 }
 
-/// Recent counts are short, so that more of them are near the processor.
+/// Moves the 32-bit counts to the 64-bit ones. Short counts use the processor's cache better.
 void ValueHistogram::settle() {
   if (!settled_) settled_ = zeros<int64_t>(size());
   for (size_t i = 0; i < size() + kZeroSlots; ++i) {
-    if (counts_[i] == 0) continue;  // no page is touched for nothing
+    if (counts_[i] == 0) continue;  // does not touch unused pages
     settled_[i < size() ? i : 0] += counts_[i];
     counts_[i] = 0;
   }
@@ -78,7 +78,7 @@ void ValueHistogram::settle() {
 
 void ValueHistogram::merge(const ValueHistogram& other) {
   SPARSEBIT_CHECK(mantissa_bits_ == other.mantissa_bits_, InvalidArgument,
-                  "histograms of different bins cannot be merged");
+                  "histograms with different bins cannot be merged");
   if (other.count_ == 0) return;
   low_ = count_ == 0 ? other.low_ : std::min(low_, other.low_);
   high_ = count_ == 0 ? other.high_ : std::max(high_, other.high_);

@@ -44,7 +44,7 @@ class Split {
     return result;
   }
 
-  int64_t time() const { return cut_.cost(); }  ///< when it is solved
+  int64_t time() const { return cut_.cost(); }  ///< after solve()
 
  private:
   const IntegerOption* maker_of(const Node& value) const {
@@ -59,15 +59,15 @@ class Split {
       cut_.add_cost(items_[number], option.time.as_integer, option.time.as_float);
       return;
     }
-    // Behind a float layer it is computed with the layer; behind an integer one in a step of its
-    // own.
+    // After a float layer it is fused with the layer. After an integer layer, a float clipping is a
+    // separate kernel.
     const IntegerOption* before = maker_of(*option.operands.front());
     if (!before) return cut_.add_cost(items_[number], MinimumCut::kNever, 0);
     cut_.add_cost_between(items_[number], item_of(*before), MinimumCut::kNever);
     cut_.add_cost_between(item_of(*before), items_[number], option.time.as_float);
   }
 
-  /// Once for a value that is made as float and read as integers.
+  /// The cost of quantizing a value, paid once if it is computed in float and read as integers.
   void add_quantizing(const Node& value) {
     if (!quantized_.insert(&value).second) return;
     const int as_integers = cut_.add_item();
@@ -84,7 +84,7 @@ class Split {
     cut_.add_cost(as_integers, time, 0);
   }
 
-  /// Once for a value that is made as integers and read as float.
+  /// The cost of dequantizing a value, paid once if it is computed with integers and read as float.
   void add_dequantizing(Node& value, const IntegerOption& maker) {
     const int only_integers = cut_.add_item();
     const auto readers = readers_.find(&value);
@@ -121,7 +121,7 @@ int64_t time_as_floats(const std::vector<IntegerOption>& options) {
 
 std::vector<bool> fastest_as_integers(const std::vector<IntegerOption>& options,
                                       const KernelTimes& times) {
-  constexpr double kWorthIt = 0.95;  // of the time with integers everywhere
+  constexpr double kWorthIt = 0.95;  // maximal share of the time with integers everywhere
   Split fastest(options, times, Split::Choice::Free);
   std::vector<bool> division = fastest.solve();
   Split integers(options, times, Split::Choice::AllIntegers);

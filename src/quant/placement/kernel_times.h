@@ -10,19 +10,19 @@
 
 namespace sparsebit::quant {
 
-/// How long a node takes, in picoseconds: whole numbers, so that sums do not depend on their order.
+/// The time of a node in picoseconds, as integers so that sums do not depend on the order.
 struct NodeTime {
   int64_t as_integer = 0, as_float = 0;
-  int64_t before_quantize = 0;  ///< more than as_float if its result is quantized
+  int64_t before_quantize = 0;  ///< added to as_float if its output is quantized
 };
 
-/// The row of a platform's costs: `conv`, `conv_pointwise` (1x1), `conv_depthwise` (a channel to a
-/// channel), `conv_multiplied` (depthwise, several channels from each), `conv_grouped`, `linear`,
-/// `product`, else the operator's own row.
+/// The key of a platform's costs: `conv`, `conv_pointwise` (1x1), `conv_depthwise` (one output per
+/// channel), `conv_multiplied` (depthwise with several outputs per channel), `conv_grouped`,
+/// `linear`, `product`, else the operator's row().
 std::string kernel_name(const fx::OperatorCall& call, const std::vector<int64_t>& weight_shape);
 
-/// Times of nodes by a platform's costs and the shapes that are recorded in the graph. What has no
-/// row or no shape takes no time.
+/// Times of nodes by a platform's costs and the recorded shapes. Operators without costs and nodes
+/// without a shape take no time.
 class KernelTimes {
  public:
   KernelTimes(const fx::GraphModule& module, const platforms::KernelCosts& costs)
@@ -31,7 +31,7 @@ class KernelTimes {
   NodeTime of(const fx::Node& node, const fx::OperatorCall& call) const;
   int64_t to_quantize(const fx::Node& value) const;
   int64_t to_dequantize(const fx::Node& value) const;
-  int64_t shortest_network() const;  ///< picoseconds; shorter ones are not judged
+  int64_t shortest_network() const;  ///< in picoseconds; see KernelCosts
 
  private:
   const fx::GraphModule& module_;

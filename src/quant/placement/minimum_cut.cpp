@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <queue>
 
-// The least cost is the largest flow from one side to the other (Ford and Fulkerson), found along
-// shortest paths (Dinic, 1970).
+// The minimum cut equals the maximum flow (Ford and Fulkerson), computed by Dinic's algorithm
+// (1970).
 
 namespace sparsebit::quant {
 
@@ -14,7 +14,7 @@ int MinimumCut::add_item() {
 }
 
 void MinimumCut::add_cost(int item, int64_t as_integer, int64_t as_float) {
-  const int64_t both = std::min(as_integer, as_float);  // is paid in any case
+  const int64_t both = std::min(as_integer, as_float);  // paid on either side
   cost_ += both;
   if (as_float > both) add_edge(kInteger, item, as_float - both);
   if (as_integer > both) add_edge(item, kFloat, as_integer - both);
@@ -31,7 +31,8 @@ void MinimumCut::add_edge(int from, int to, int64_t capacity) {
   edges_.push_back({from, 0});
 }
 
-/// Distances to the float end over edges with capacity left; whether the integer end has one.
+/// Computes the distances to the float end in the residual graph; whether the integer end is
+/// connected to it.
 bool MinimumCut::find_levels() {
   level_.assign(leaving_.size(), -1);
   level_[kFloat] = 0;

@@ -10,19 +10,20 @@ namespace sparsebit::quant {
 /// same, an item is on the integer side.
 class MinimumCut {
  public:
-  /// More than any real cost: what must not happen.
+  /// Larger than any real cost: for forbidden divisions.
   static constexpr int64_t kNever = int64_t{1} << 50;
 
   /// A new item; returns its number.
   int add_item();
-  /// What the item costs on each side.
+  /// Adds the cost of an item on each side.
   void add_cost(int item, int64_t as_integer, int64_t as_float);
-  /// What it costs if one item is on the integer side and the other on the float side.
+  /// Adds a cost that is paid if the first item is on the integer side and the second on the float
+  /// side.
   void add_cost_between(int as_integer, int as_float, int64_t cost);
 
   /// Whether each item is on the integer side, by its number.
   std::vector<bool> solve();
-  /// The least total cost, when it is solved.
+  /// The least total cost, after solve().
   int64_t cost() const { return cost_; }
 
  private:
@@ -35,7 +36,7 @@ class MinimumCut {
   bool find_levels();
   int64_t push(int item, int64_t most);
 
-  static constexpr int kInteger = 0, kFloat = 1;  // the ends that the flow runs between
+  static constexpr int kInteger = 0, kFloat = 1;  // source and sink of the flow
   std::vector<Edge> edges_;                       // each followed by its reverse
   std::vector<std::vector<int>> leaving_ = std::vector<std::vector<int>>(2);
   std::vector<int> level_;

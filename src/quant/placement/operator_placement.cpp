@@ -46,7 +46,7 @@ class OperatorPlacement : public PlacementBuilder {
     listed_.push_back(&node);
   }
 
-  /// The platform's row, or what the user asked for.
+  /// The platform's rule, or one for an operator that the user added; nullopt if there is none.
   std::optional<OperatorRule> rule_for(const Node& node, const fx::OperatorCall& call) const {
     const OperatorRule* rule = find_rule(platform_, *call.op);
     const bool fits = rule && !float_by_rule(platform_, node, call);
@@ -61,7 +61,7 @@ class OperatorPlacement : public PlacementBuilder {
     return all;
   }
 
-  /// False when the layer stays float because of its weight.
+  /// False if the layer stays float because of its weight.
   bool place_weight(Node& node, const fx::OperatorCall& call, const OperatorRule& rule) {
     const bool has_weight = rule.form == IntegerForm::Layer || rule.form == IntegerForm::Lookup;
     if (!has_weight || !call.op->weight) return true;
@@ -76,7 +76,7 @@ class OperatorPlacement : public PlacementBuilder {
     return true;
   }
 
-  /// Modules that are C++ code have no row; their inputs are quantized if the user asks for it.
+  /// Modules that are C++ code have no rule; their inputs are quantized if the user added them.
   void place_unknown() {
     for (Node& node : module_.graph().nodes()) {
       if (!is_call(node) || fx::find_spelling(node, module_) || !is_added_unknown(node)) continue;
@@ -90,7 +90,7 @@ class OperatorPlacement : public PlacementBuilder {
 
   // --- inputs ----------------------------------------------------------------------------------
 
-  /// False when they stay float.
+  /// False if the inputs stay float.
   bool place_inputs(Node& node, const fx::OperatorCall& call, const OperatorRule& rule) {
     Nodes values;
     bool all_tensors = true;
@@ -118,7 +118,7 @@ class OperatorPlacement : public PlacementBuilder {
     return true;
   }
 
-  /// Why the inputs stay float; nothing when they do not.
+  /// Why the inputs stay float; nullopt if they are quantized.
   std::optional<Decision> float_inputs(const Node& node, const OperatorRule& rule,
                                        const Nodes& values, bool all_tensors) const {
     const auto decision = [&](DecisionKind kind, std::string other = "") {
@@ -135,7 +135,7 @@ class OperatorPlacement : public PlacementBuilder {
     return std::nullopt;
   }
 
-  /// An edge without a quantizer: the target computes both ends in one step.
+  /// Whether the edge has no quantizer because the target fuses both operators.
   bool runs_as_one(const Node& node, const Node& value, const OperatorRule& rule) {
     if (!config_.schedule.disable_unnecessary_quant) return false;
     if (!contains(rule.fused_with, operator_of(value))) return false;
@@ -144,7 +144,8 @@ class OperatorPlacement : public PlacementBuilder {
     return is_plain_sum;
   }
 
-  /// Of a residual sum the branch that a layer ends stays float: it is added in the layer's kernel.
+  /// Of a residual sum, the branch that ends with a layer stays float: the sum is fused with the
+  /// layer.
   bool place_residual(Node& node, const OperatorRule& rule, const Nodes& values) {
     const bool first = ends_with_layer(*values[0]), second = ends_with_layer(*values[1]);
     if (!first && !second) {
@@ -162,7 +163,7 @@ class OperatorPlacement : public PlacementBuilder {
 
   // --- outputs ---------------------------------------------------------------------------------
 
-  /// The result of an operator, behind what is computed together with it.
+  /// Quantizes the output of an operator, after the operators that are fused with it.
   void end_at(Node& node) {
     Node& result = behind_fused(node);
     for (Node* user : result.users()) {
@@ -204,10 +205,10 @@ class OperatorPlacement : public PlacementBuilder {
 
   // --- points ----------------------------------------------------------------------------------
 
-  /// A value that is to be quantized, and who asked.
+  /// A value to be quantized, and the consumer that needs it.
   struct Wanted {
     Node* value;
-    Node* consumer;  // null: every reader
+    Node* consumer;  // null: all consumers
     TensorConfig config;
   };
 
@@ -228,7 +229,8 @@ class OperatorPlacement : public PlacementBuilder {
     wanted_.push_back({&value, nullptr, config_of(Target::Feature, by)});
   }
 
-  /// A max pool keeps the integers of its input: the layer behind it reads them as they are.
+  /// A max pool keeps the scale of its input, so a layer that consumes its output needs no
+  /// quantizer.
   bool stays_on_grid(const Node& value) const {
     if (!contains(policy_.keeps_grid, operator_of(value))) return false;
     return std::any_of(value.users().begin(), value.users().end(), [&](const Node* user) {
@@ -237,7 +239,7 @@ class OperatorPlacement : public PlacementBuilder {
     });
   }
 
-  /// A result of the model, unless a layer reads it as well.
+  /// Outputs of the model stay float, unless a layer consumes them as well.
   bool stays_float(const Node& value) const {
     if (policy_.graph_outputs != PlacementPolicy::GraphOutputs::Float) return false;
     const auto& users = value.users();
@@ -274,7 +276,7 @@ class OperatorPlacement : public PlacementBuilder {
       placement_.features.push_back({&value, &reader, config});
   }
 
-  /// Readers that asked have their own settings; the others see what the first one asked for.
+  /// Consumers that need quantization use their own settings; the others use those of the first.
   void add_for_all_readers(Node& value, const Wanted& first) {
     for (Node* reader : value.users()) {
       const auto own = std::find_if(wanted_.begin(), wanted_.end(), [&](const Wanted& w) {
@@ -286,7 +288,7 @@ class OperatorPlacement : public PlacementBuilder {
 
   // --- unsigned integers -----------------------------------------------------------------------
 
-  /// Symmetric integers without a sign where numbers cannot be negative.
+  /// Makes symmetric integers unsigned where values cannot be negative.
   void mark_unsigned() {
     if (policy_.unsigned_after.empty()) return;
     for (Wanted& wanted : wanted_) {
@@ -312,8 +314,8 @@ class OperatorPlacement : public PlacementBuilder {
 
   // --- first and last layers -------------------------------------------------------------------
 
-  /// Nodes that read an input of the model, and the layers that the model returns: directly, or
-  /// behind functions that have no weight.
+  /// Finds the consumers of the model's inputs, and the layer whose output the model returns,
+  /// directly or through functions without a weight.
   void find_last_layers() {
     if (policy_.first_and_last_bits == 0) return;
     for (const Node* input : module_.graph().placeholders())
@@ -334,7 +336,8 @@ class OperatorPlacement : public PlacementBuilder {
 
   bool is_first_or_last(const Node& node) const { return ends_.contains(&node); }
 
-  /// The operator that gives a value, as tables know it; empty when there is none.
+  /// The row() of the operator that computes a value; empty if it is not a call of a known
+  /// operator.
   const std::string& operator_of(const Node& value) const {
     static const std::string none;
     const fx::Spelling* spelling = fx::find_spelling(value, module_);
@@ -342,10 +345,10 @@ class OperatorPlacement : public PlacementBuilder {
   }
 
   const PlacementPolicy& policy_;
-  Nodes listed_;  // operators of the table, in graph order
+  Nodes listed_;  // calls that are quantized, in graph order
   std::vector<Wanted> wanted_;
   std::unordered_set<const Node*> ends_;
-  std::set<std::pair<const Node*, const Node*>> placed_;  // value and reader
+  std::set<std::pair<const Node*, const Node*>> placed_;  // value and consumer
 };
 
 }  // namespace

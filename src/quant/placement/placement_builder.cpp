@@ -37,7 +37,7 @@ void PlacementBuilder::for_each_call(
   }
 }
 
-/// Operators with graphs, such as onnx.If, are known although they are in no table.
+/// Operators with subgraphs, such as onnx.If, are known although no operator table has them.
 Decision PlacementBuilder::float_without_operator(const Node& node) {
   if (node.kwarg("_opset")) return {DecisionKind::NoIntegerForm, node.name(), node.target()};
   return {DecisionKind::UnknownOperator, node.name()};
@@ -52,7 +52,7 @@ std::optional<Decision> PlacementBuilder::float_if_uncomputable(const Node& node
 
 namespace {
 
-/// Whether a pattern names the node's module, or one around it.
+/// Whether a pattern matches the path of the node's module or of a module around it.
 bool is_inside(const Node& node, const std::string& pattern) {
   const std::string& path = node.module_path();
   for (size_t end = path.find('.');; end = path.find('.', end + 1)) {
@@ -61,20 +61,20 @@ bool is_inside(const Node& node, const std::string& pattern) {
   }
 }
 
-/// By its module's path, that of one around it, its own name, or that in the model's file.
+/// Whether a pattern matches is_inside(), the node name, or the name in the model file.
 bool is_layer(const Node& node, const std::string& pattern) {
   return is_inside(node, pattern) || glob_match(node.name(), pattern) ||
          glob_match(node.source_name(), pattern);
 }
 
-/// The type of the module that a node calls, or the function.
+/// The type of the module that a node calls, or its target.
 std::string called_name(const Node& node, const fx::Module& root) {
   const fx::Module* module =
       node.op() == fx::Opcode::CallModule ? root.find(node.target()) : nullptr;
   return module ? module->type() : node.target();
 }
 
-/// A name of the operator: canonical, or one of its spellings.
+/// Whether a list has the canonical name or a spelling of the operator.
 bool names_operator(const std::vector<std::string>& names, const fx::Operator& op) {
   return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
     const fx::Spelling* spelling = fx::operators().find(name);
@@ -166,14 +166,15 @@ void PlacementBuilder::check_groups(const Node& node, const at::Tensor& weight, 
   if (!has_groups || weight.size(1) % size != 0) misfits_.push_back(&node);
 }
 
-/// All at once, ready to be pasted into a config.
+/// Reports all layers that GROUP_SIZE does not fit, as rules to be pasted into a config.
 void PlacementBuilder::check_no_misfits() const {
   std::string rules;
   for (const Node* node : misfits_)
     rules += "\n    \"" + node->name() + "\": [\"QUANTIZER.GROUP_SIZE\", 0]";
   SPARSEBIT_CHECK(misfits_.empty(), InvalidArgument, "W.QUANTIZER.GROUP_SIZE does not divide the ",
-                  "inputs of layer '", misfits_.front()->name(), "' and ", misfits_.size() - 1,
-                  " others, or they have no groups; below W, these have none:\n  SPECIFIC:\n  -",
+                  "inputs of layer '", misfits_.front()->name(),
+                  "', or its weight cannot be grouped; to disable groups for all such layers, add "
+                  "to W:\n  SPECIFIC:\n  -",
                   rules);
 }
 
@@ -195,7 +196,7 @@ void PlacementBuilder::note_unused(const Specific& specific, const std::string& 
   }
 }
 
-/// Names of the user's selection that no node has.
+/// Reports names and patterns of the user's selection that match nothing.
 void PlacementBuilder::note_unused_selection() {
   using Matches = std::function<bool(const Node&, const std::string&)>;
   const auto note = [&](const std::vector<std::string>& names, const char* what,

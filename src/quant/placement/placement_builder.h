@@ -16,8 +16,8 @@
 
 namespace sparsebit::quant {
 
-/// What all policies of placement have in common: settings by names, weights, and notes of what
-/// stays float and which patterns matched nothing.
+/// Common base of the placement policies: settings by name, weights, decisions about float nodes,
+/// and patterns that match nothing.
 class PlacementBuilder {
  protected:
   PlacementBuilder(fx::GraphModule& module, const QConfig& config)
@@ -26,30 +26,33 @@ class PlacementBuilder {
         platform_(*config.platform),
         uncomputable_(fx::uncomputable_nodes(module)) {}
 
-  /// Shows every call of the graph, in order. What is skipped or unknown is noted as float instead.
+  /// Calls `place` for every call of the graph, in order. Skipped and unknown calls are decided
+  /// float instead.
   void for_each_call(const std::function<void(fx::Node&, const fx::OperatorCall&)>& place);
-  /// Why a call that no operator table has stays float.
+  /// The decision about a call that no operator table has.
   static Decision float_without_operator(const fx::Node& node);
-  /// Why a node stays float that cannot be computed here, so that no range of it can be found.
+  /// The decision about a node that depends on an unknown operator and so cannot be calibrated;
+  /// nullopt for others.
   std::optional<Decision> float_if_uncomputable(const fx::Node& node) const;
-  /// Whether the user asked for the inputs of a module or function that no table has.
+  /// Whether the user added a module or function that no operator table has.
   bool is_added_unknown(const fx::Node& node) const;
-  /// The finished placement. Throws InvalidArgument when groups of weights do not fit.
+  /// The finished placement. Throws InvalidArgument if GROUP_SIZE does not fit a weight.
   Placement finish();
 
-  /// Whether a pattern of SKIP_TRACE_MODULES matches its module or one around it. While tracing,
-  /// such a module stays one step; in a graph from a file its steps are known all the same.
+  /// Whether a pattern of SKIP_TRACE_MODULES matches its module or one around it. Tracing keeps
+  /// such a module as one node; in a graph from a file its nodes are visible, so they are skipped
+  /// here.
   bool is_skipped(const fx::Node& node);
-  /// Whether the user left it out: its module (at this path), its operator or its node.
+  /// Whether the user excluded its module, operator, layer or node.
   bool is_excluded(const fx::Node& node, const fx::OperatorCall& call) const;
-  /// Whether the user asked for it although the platform has no row for it.
+  /// Whether the user added the node or its operator to those of the platform.
   bool is_added(const fx::Node& node, const fx::OperatorCall& call) const;
   TensorConfig config_of(Target target, const fx::Node& node);
-  /// Whether the weight of a layer is a tensor of the model.
+  /// Whether the weight of a layer is constant.
   static bool has_constant_weight(const fx::OperatorCall& call);
   void add_weight(fx::Node& node, const fx::OperatorCall& call, const platforms::OperatorRule& rule,
                   const TensorConfig& config);
-  /// As the platform stores biases; nothing where they stay float.
+  /// Adds the bias as the platform stores it; does nothing if biases stay float.
   void add_bias(fx::Node& node, const fx::OperatorCall& call, const TensorConfig& of_weight);
   void decide_float(const fx::Node& node, DecisionKind kind, std::string other = "");
   void decide_float(Decision decision) { placement_.floats.push_back(std::move(decision)); }

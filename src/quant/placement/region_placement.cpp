@@ -22,12 +22,12 @@ struct Candidate {
   Node* node;
   const OperatorRule* rule;
   fx::OperatorCall call;
-  Nodes operands = {};  // features it would read as integers
-  bool able = true;     // what is around it lets it
-  bool kept = false;
+  Nodes operands = {};  // activations it would read as integers
+  bool able = true;     // its inputs allow integers
+  bool kept = false;    // it will be integer
 
   bool is(IntegerForm form) const { return rule->form == form; }
-  /// Sums of products take the time, and integers save it.
+  /// Layers and matrix products save time with integers; other operators only connect them.
   bool pays() const { return is(IntegerForm::Layer) || is(IntegerForm::Product); }
 };
 
@@ -54,13 +54,13 @@ class RegionPlacement : public PlacementBuilder {
   }
 
  private:
-  /// Regions hold what the target has kernels for; nothing can be added to that.
+  /// Reports additions of the user: a region only has operators with integer kernels.
   void note_additions() {
     const OperatorSelection& asked = config_.selection;
     for (const auto* names : {&asked.additional_operators, &asked.additional_nodes}) {
       for (const std::string& name : *names)
         placement_.unused_patterns.push_back("'" + name + "' cannot be added: " + platform_.name +
-                                             " quantizes what it has integer kernels for");
+                                             " only quantizes operators with integer kernels");
     }
   }
 
@@ -85,7 +85,7 @@ class RegionPlacement : public PlacementBuilder {
     candidates_.push_back(std::move(candidate));
   }
 
-  /// In graph order, so that what is before it is known.
+  /// Checks the inputs of a candidate. Called in graph order: its producers are checked already.
   void check_around(Candidate& candidate) {
     if (candidate.pays()) return;
     std::optional<Decision> decision =
@@ -98,7 +98,7 @@ class RegionPlacement : public PlacementBuilder {
     return {kind, candidate.node->name(), std::move(other)};
   }
 
-  /// Nothing when there is no reason. Fills the operands.
+  /// nullopt if it may be integer. Fills the operands.
   std::optional<Decision> reason_for_float(Candidate& candidate) {
     const Node& node = *candidate.node;
     if (is_skipped(node)) return decision(candidate, DecisionKind::SkippedModule);
@@ -137,7 +137,7 @@ class RegionPlacement : public PlacementBuilder {
     return std::nullopt;
   }
 
-  /// It vanishes in the rounding of what is right before it.
+  /// A clipping is omitted if its producer's output is quantized; else it stays float.
   std::optional<Decision> float_clipping(const Candidate& candidate) const {
     if (!clip_bounds_of(candidate.call)) return decision(candidate, DecisionKind::BoundsComputed);
     const Node& input = *candidate.operands.front();
@@ -149,7 +149,8 @@ class RegionPlacement : public PlacementBuilder {
     return std::nullopt;
   }
 
-  /// Its operands are integers already: made so, or because others read them so.
+  /// Other operators need operands that are integers already: computed with integers, or quantized
+  /// for a layer or product.
   std::optional<Decision> float_follower(const Candidate& candidate) const {
     for (const Node* operand : candidate.operands) {
       const Node& source = source_of(*operand);
@@ -168,7 +169,7 @@ class RegionPlacement : public PlacementBuilder {
 
   // --- which of them pay -------------------------------------------------------------------------
 
-  /// From the end: what has integers behind it, and whatever pays by itself.
+  /// In reverse order: keeps layers and products, and operators with integer consumers.
   void keep_what_pays() {
     for (auto it = candidates_.rbegin(); it != candidates_.rend(); ++it) {
       if (!it->able) continue;
@@ -182,7 +183,7 @@ class RegionPlacement : public PlacementBuilder {
     }
   }
 
-  /// Where integers and the conversions around them would take longer than floats.
+  /// Makes nodes float where integers, including the conversions, would take longer.
   void leave_what_is_faster_as_float() {
     if (!config_.schedule.float_where_faster || platform_.costs.kernels.empty()) return;
     const KernelTimes times(module_, platform_.costs);
@@ -216,7 +217,7 @@ class RegionPlacement : public PlacementBuilder {
     return false;
   }
 
-  /// Whether what is before a clipping has to give integers in any case.
+  /// Whether the producer of a clipping needs a quantized output in any case.
   bool rounds_before(const Candidate& clipping) const {
     const Candidate& before = *candidate_at(*clipping.operands.front());
     return before.pays() && before.rule->needs_integer_result;
@@ -224,7 +225,7 @@ class RegionPlacement : public PlacementBuilder {
 
   // --- which values ------------------------------------------------------------------------------
 
-  /// Its operands, and its results if they have to be.
+  /// Marks its operands as quantized, and its outputs if its kernel requires it.
   void mark_values(Candidate& candidate) {
     if (!candidate.kept) return;
     Node& node = *candidate.node;
@@ -245,17 +246,18 @@ class RegionPlacement : public PlacementBuilder {
     if (marked_.insert(&value).second) values_.push_back(&value);
   }
 
-  /// Copies have the scale of what they are copies of.
+  /// The outputs of operators that copy integers share the scale of their inputs.
   void share_scales(const Candidate& candidate) {
     if (!candidate.is(IntegerForm::Passing) && !candidate.is(IntegerForm::Joining)) return;
-    if (!are_cut_alike(candidate.operands)) return;  // then the result has a scale of its own
+    if (!are_cut_alike(candidate.operands)) return;  // then the output has its own scale
     for (Node* result : results_of(*candidate.node)) {
       copies_.insert(result);
       for (Node* operand : candidate.operands) join(*operand, *result);
     }
   }
 
-  /// A relu vanishes in a rounding that ends at 0, which would cut off what is negative elsewhere.
+  /// Whether the values have equal clip bounds. The quantizer that replaces a relu clips at 0 and
+  /// so cannot be shared with values that may be negative.
   bool are_cut_alike(const Nodes& values) {
     const auto bounds_of = [&](Node* value) {
       const Candidate* maker = candidate_at(first_of(*value));
@@ -305,8 +307,8 @@ class RegionPlacement : public PlacementBuilder {
     add_bias(layer, candidate.call, config);
   }
 
-  /// What computes with integers reads them. Where a value is made with integers there is nothing
-  /// else to read.
+  /// The consumers that read the quantized value: integer nodes or, if the value is computed with
+  /// integers, all.
   Nodes readers_of(Node& value) const {
     const Candidate* maker = candidate_at(source_of(value));
     const bool only_integers = maker && maker->kept;
@@ -318,7 +320,8 @@ class RegionPlacement : public PlacementBuilder {
     return readers;
   }
 
-  /// Settings of the features that an operator reads. Values of one scale have the same.
+  /// The settings of a value, by the names of its consumers. Values that share a scale must have
+  /// the same settings.
   TensorConfig config_for(const Node& value, const Node& shared, const Nodes& readers) {
     Nodes named;
     std::copy_if(readers.begin(), readers.end(), std::back_inserter(named),
@@ -337,19 +340,20 @@ class RegionPlacement : public PlacementBuilder {
 
   void check_same(const TensorConfig& a, const Node& of_a, const TensorConfig& b,
                   const Node& of_b) const {
-    SPARSEBIT_CHECK(a == b, InvalidArgument, "A.SPECIFIC makes '", of_a.name(), "' and '",
-                    of_b.name(), "' differ, but with BACKEND ", platform_.name,
-                    " what they read has one scale");
+    SPARSEBIT_CHECK(a == b, InvalidArgument, "A.SPECIFIC has different settings for '", of_a.name(),
+                    "' and '", of_b.name(), "', but with BACKEND ", platform_.name,
+                    " their inputs share one scale");
   }
 
   fx::MemoryGroups memory_;
   std::vector<Candidate> candidates_;                // in graph order
-  std::unordered_map<const Node*, size_t> by_node_;  // the candidate
-  std::unordered_set<const Node*> read_;             // as integers by what pays
+  std::unordered_map<const Node*, size_t> by_node_;  // index of the candidate
+  std::unordered_set<const Node*> read_;             // values read by layers and products
   std::unordered_set<const Node*> marked_, copies_;
-  Nodes values_;                                   // that are integers
-  std::unordered_map<const Node*, Node*> joined_;  // to one before it, of the same scale
-  std::unordered_map<const Node*, std::pair<TensorConfig, const Node*>> configs_;  // of scales
+  Nodes values_;                                   // that are quantized
+  std::unordered_map<const Node*, Node*> joined_;  // to an earlier value of the same scale
+  // By shared scale: the settings, and the node whose name they are for.
+  std::unordered_map<const Node*, std::pair<TensorConfig, const Node*>> configs_;
 };
 
 }  // namespace

@@ -27,7 +27,7 @@ void Adaround::start(const at::Tensor& weight) {
 
 at::Tensor Adaround::share_up() const {
   const at::Tensor* v = find_tensor("v");
-  SPARSEBIT_CHECK(v, InvalidArgument, "the rounding is not learned yet; call start() first");
+  SPARSEBIT_CHECK(v, InvalidArgument, "adaround has not started; call start() first");
   const at::Tensor stretched = at::sigmoid(*v) * (kStretchHigh - kStretchLow) + kStretchLow;
   return stretched.clamp(0, 1);
 }

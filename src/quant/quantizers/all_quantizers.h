@@ -12,11 +12,11 @@ QuantizerPtr make_lsq(const QuantSpec&, const TensorConfig&);       ///< trained
 QuantizerPtr make_lsq_plus(const QuantSpec&, const TensorConfig&);  ///< trained zero points, too
 QuantizerPtr make_pact(const QuantSpec&, const TensorConfig&);      ///< trained limit
 QuantizerPtr make_adaround(const QuantSpec&, const TensorConfig&);  ///< trained rounding
-QuantizerPtr make_dsq(const QuantSpec&, const TensorConfig&);       ///< soft steps in training
+QuantizerPtr make_dsq(const QuantSpec&, const TensorConfig&);       ///< soft rounding in training
 QuantizerPtr make_tqt(const QuantSpec&, const TensorConfig&);       ///< powers of two, for Vitis AI
-QuantizerPtr make_nnie(const QuantSpec&, const TensorConfig&);      ///< logarithms
+QuantizerPtr make_nnie(const QuantSpec&, const TensorConfig&);      ///< logarithmic
 
-/// Of layers that compute with integers. Nobody chooses it, so that it is not in the list.
+/// For biases of integer layers. It cannot be chosen in a config, so it is not in quantizers().
 QuantizerPtr make_bias(const QuantSpec&, const TensorConfig&);
 
 }  // namespace sparsebit::quant

@@ -21,10 +21,10 @@ QParams Bias::qparams() const {
 }
 
 QParams Bias::find_qparams() {
-  throw Error(ErrorKind::Internal, "the scale of a bias follows from its layer");
+  throw Error(ErrorKind::Internal, "the scale of a bias follows from its layer's input and weight");
 }
 
-/// In steps that have no place in the floats of fake_quant().
+/// In double: int32 values exceed the precision of the float32 arithmetic of fake_quant().
 at::Tensor Bias::simulate(const at::Tensor& x) const {
   const at::Tensor scale = qparams().scale;
   const at::Tensor steps = at::round(x.to(at::kDouble) / scale).clamp(-2147483648., 2147483647.);

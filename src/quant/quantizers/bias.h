@@ -6,15 +6,15 @@
 
 namespace sparsebit::quant {
 
-/// Rounds a bias to what is added to sums of integer products: int32 of the scale of input times
-/// weight. Nobody chooses it in a config.
+/// Quantizes a bias to int32 with input scale * weight scale, so that it can be added to the
+/// integer sums of a layer. Cannot be chosen in a config.
 class Bias : public CloneableQuantizer<Bias> {
  public:
   Bias(const QuantSpec& spec, const TensorConfig& config)
       : CloneableQuantizer("quant.Bias", spec, config) {}
 
-  /// From now on its scale is the product of theirs, also when training changes them. Both are
-  /// calibrated.
+  /// Makes the scale the product of the two scales, also when training changes them. Both
+  /// quantizers must be calibrated.
   void follow(std::shared_ptr<const Quantizer> input, std::shared_ptr<const Quantizer> weight);
 
   QParams qparams() const override;

@@ -5,7 +5,7 @@
 namespace sparsebit::quant {
 namespace {
 
-/// Sees tanh(x), and gives the range of tanh(x) / max|tanh(x)|.
+/// Observes x and finds the range of tanh(x) / max|tanh(x)|.
 class SqueezedObserver : public Observer {
  public:
   SqueezedObserver(const QuantSpec& spec, const ObserverConfig& config)
@@ -25,7 +25,7 @@ class SqueezedObserver : public Observer {
     inner_->merge(*seen.inner_);
     largest_ = at::maximum(largest_, seen.largest_);
   }
-  /// Ranges grow with what they are ranges of, so it is enough to divide in the end.
+  /// Ranges scale with the values, so dividing the range of tanh(x) is enough.
   ValueRange found() const override {
     const ValueRange range = inner_->range();
     return {range.low / largest(), range.high / largest()};
@@ -40,9 +40,9 @@ std::unique_ptr<Observer> make_squeezed_observer(const QuantSpec& spec,
   return std::make_unique<SqueezedObserver>(spec, config);
 }
 
-/// Quantizes tanh(x) / max|tanh(x)|, which is between -1 and 1 whatever x is. Of weights the
-/// largest is looked up each time, since they change; of features it is what calibration saw, so
-/// that a sample's result does not depend on its batch.
+/// Quantizes tanh(x) / max|tanh(x)|, which is between -1 and 1. For weights the maximum is computed
+/// in each call, because training changes them; for activations it is that of calibration, so that
+/// a sample's result does not depend on its batch.
 class DoReFa : public CloneableQuantizer<DoReFa> {
  public:
   DoReFa(const QuantSpec& spec, const TensorConfig& config)

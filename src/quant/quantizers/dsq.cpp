@@ -8,10 +8,10 @@
 namespace sparsebit::quant {
 namespace {
 
-/// Differentiable soft quantization (Gong et al., 2019): rounds as usual, but the gradient sees a
-/// step as a piece of tanh. With t = 1 / (1 - alpha), k = ln((t + 1) / (t - 1)) and u the number
-/// in steps, the slope is t / 2 * k * (1 - tanh^2(k * (u - floor(u) - 1/2))): the smaller alpha,
-/// the more of it is in the middle between two integers.
+/// Differentiable soft quantization (Gong et al., 2019): rounds as usual, but the gradient is that
+/// of rounding steps approximated by tanh. With t = 1 / (1 - alpha), k = ln((t + 1) / (t - 1)) and
+/// u = x / scale + zero_point, the slope is t / 2 * k * (1 - tanh^2(k * (u - floor(u) - 1/2))): the
+/// smaller alpha, the more the slope is concentrated in the middle between two integers.
 class Dsq : public CloneableQuantizer<Dsq> {
  public:
   Dsq(const QuantSpec& spec, const TensorConfig& config)

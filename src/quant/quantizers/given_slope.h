@@ -24,7 +24,8 @@ inline bool needs_slope(const at::Tensor& x) {
   return x.requires_grad() && at::GradMode::is_enabled();
 }
 
-/// `result`, which was computed from x without gradients, as a function of x whose slope is given.
+/// Returns `result`, which was computed from x without gradients, with `slope` as its gradient for
+/// x.
 inline at::Tensor with_slope(const at::Tensor& x, const at::Tensor& result,
                              const at::Tensor& slope) {
   return needs_slope(x) ? GivenSlope::apply(x, result, slope) : result;

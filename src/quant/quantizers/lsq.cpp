@@ -23,7 +23,7 @@ class Lsq : public CloneableQuantizer<Lsq> {
   bool trains_scale() const override { return true; }
 
   QParams find_qparams() override {
-    const ValueRange range = observer().range();  // smallest number, mean magnitude
+    const ValueRange range = observer().range();  // minimum, mean magnitude
     if (!spec().is_symmetric() && range.low.lt(0).any().item<bool>()) become_symmetric();
     const double root = std::sqrt(static_cast<double>(spec().qmax()));
     const at::Tensor scale = (2 * range.high / root).clamp_min(kLeastScale);
@@ -35,7 +35,7 @@ class Lsq : public CloneableQuantizer<Lsq> {
     signed_spec.scheme.symmetry = Symmetry::Symmetric;
     signed_spec.range.reset();
     set_spec(signed_spec);
-    log_warning("lsq has no zero point, but there are negative values: {} is used",
+    log_warning("lsq has no zero point, but there are negative values: using {} instead",
                 to_string(spec().scheme));
   }
 

@@ -7,9 +7,9 @@
 namespace sparsebit::quant {
 namespace {
 
-/// LSQ+ (Bhalgat et al., 2020). Per channel it is symmetric and starts at three standard
-/// deviations; per tensor it is affine, starts where the observer says, and trains the zero point
-/// as well.
+/// LSQ+ (Bhalgat et al., 2020). Per channel it is symmetric, with an initial range of three
+/// standard deviations; per tensor it is affine, with the observer's range, and also trains the
+/// zero point.
 class LsqPlus : public CloneableQuantizer<LsqPlus> {
  public:
   LsqPlus(const QuantSpec& spec, const TensorConfig& config)
@@ -17,7 +17,7 @@ class LsqPlus : public CloneableQuantizer<LsqPlus> {
                            spec.is_per_channel() ? ObserverFactory(make_three_sigma)
                                                  : ObserverFactory(make_observer)) {
     SPARSEBIT_CHECK(spec.is_per_channel() == spec.is_symmetric(), InvalidArgument,
-                    "lsq+ is symmetric per channel, or affine per tensor, not ",
+                    "lsq+ must be per-channel-symmetric or per-tensor-affine, not ",
                     to_string(spec.scheme));
   }
 

@@ -10,19 +10,19 @@
 namespace sparsebit::quant {
 namespace {
 
-constexpr double kPerOctave = 16;  // magnitudes from one power of two to the next
-constexpr int kMost = 127;         // the highest code of a magnitude
+constexpr double kPerOctave = 16;  // codes per power of two
+constexpr int kMost = 127;         // the highest code
 
-/// As the NNIE of HiSilicon stores numbers: a sign and 7 bits of the logarithm of the magnitude,
-/// 2^((code + offset) / 16), with the largest magnitude at the highest code. The lowest code of
-/// negative numbers stands for zero.
+/// The number format of HiSilicon's NNIE: a sign and a 7-bit code for the magnitude
+/// 2^((code + offset) / 16); the largest magnitude has the highest code. The lowest code of
+/// negative numbers is used for zero.
 class Nnie : public CloneableQuantizer<Nnie> {
  public:
   Nnie(const QuantSpec& spec, const TensorConfig& config)
       : CloneableQuantizer("quant.Nnie", spec, config) {
     SPARSEBIT_CHECK(!spec.is_per_channel() && spec.is_symmetric() && spec.bits == 8,
-                    InvalidArgument, "nnie has 8 bits and is per-tensor-symmetric, not ", spec.bits,
-                    " bits ", to_string(spec.scheme));
+                    InvalidArgument, "nnie needs 8 bits and per-tensor-symmetric, not ", spec.bits,
+                    " bits and ", to_string(spec.scheme));
     add_buffer("data_max", at::ones({}));
   }
 
@@ -39,7 +39,7 @@ class Nnie : public CloneableQuantizer<Nnie> {
     return {at::ones({}), at::zeros({})};
   }
 
-  /// In double precision: codes are logarithms that are rounded.
+  /// In double precision, because codes are rounded logarithms.
   at::Tensor simulate(const at::Tensor& x) const override {
     const double largest = find_tensor("data_max")->item<double>();
     const double offset = std::nearbyint(kPerOctave * std::log2(largest)) - kMost;
@@ -48,7 +48,8 @@ class Nnie : public CloneableQuantizer<Nnie> {
     const auto magnitude = [&](int least) {
       return at::exp2((code.clamp(least, kMost) + offset) / kPerOctave);
     };
-    const auto is_beyond_half = [&](const at::Tensor& numbers, int least) {  // of the least one
+    // Beyond half of the smallest magnitude.
+    const auto is_beyond_half = [&](const at::Tensor& numbers, int least) {
       return numbers.gt(std::exp2((least + offset - kPerOctave) / kPerOctave));
     };
     at::Tensor result = at::where(at::isnan(exact), exact, at::zeros_like(exact));

@@ -7,15 +7,15 @@
 namespace sparsebit::quant {
 namespace {
 
-/// Cuts at a limit that is trained: where x is larger, the limit gets the gradient. Signed values
-/// are cut at both ends.
+/// Clips at a trained limit, which gets the gradient where x is clipped. Signed values are clipped
+/// at both ends.
 class Pact : public CloneableQuantizer<Pact> {
  public:
   Pact(const QuantSpec& spec, const TensorConfig& config)
       : CloneableQuantizer("quant.Pact", spec, config) {
     SPARSEBIT_CHECK(
         spec.scale_bits == 0, InvalidArgument,
-        "QUANTIZER.SCALE_BITS does not go with pact, whose scale follows from its limit");
+        "QUANTIZER.SCALE_BITS cannot be combined with pact, whose scale follows from its limit");
     add_parameter("alpha", at::full({1}, config.quantizer.pact_alpha, at::kFloat));
   }
 
@@ -25,7 +25,7 @@ class Pact : public CloneableQuantizer<Pact> {
 
  private:
   QParams find_qparams() override {
-    observer().range();  // throws when nothing was seen
+    observer().range();  // throws if no data was seen
     return qparams_of_limit();
   }
 
@@ -33,7 +33,8 @@ class Pact : public CloneableQuantizer<Pact> {
     const at::Tensor alpha = find_tensor("alpha")->squeeze(0).to(x.scalar_type());
     const at::Tensor zero = at::zeros_like(alpha);
     const at::Tensor cut = at::maximum(at::minimum(x, alpha), is_signed() ? -alpha : zero);
-    // Rounding has the gradient of nothing, also at the limit, where it would be clamped.
+    // Straight-through: the gradient of rounding is 1 everywhere, also at the limit, where
+    // fake_quant() would have a gradient of 0.
     const at::Tensor rounded = fake_quant(cut.detach(), qparams_of_limit(), spec());
     return cut + (rounded - cut).detach();
   }

@@ -28,7 +28,7 @@ Quantizer::Quantizer(std::string type, const QuantSpec& spec, const TensorConfig
   if (config.quantizer.disable) switch_off({disabled_kind(spec), ""});
 }
 
-/// What was observed is not copied: a copy starts anew.
+/// Statistics are not copied: the copy has a new observer.
 Quantizer::Quantizer(const Quantizer& other)
     : Module(other),
       spec_(other.spec_),
@@ -93,7 +93,7 @@ void Quantizer::restore(const State& state) {
   why_off_ = state.why_off;
 }
 
-/// A buffer becomes a parameter when it is to be trained.
+/// Stores a tensor as a parameter if it is trained, else as a buffer, and removes the old one.
 void Quantizer::store(const std::string& name, const at::Tensor& tensor, bool trained) {
   std::unordered_set<std::string> others;
   for (const auto& child : children()) others.insert(child.key());
@@ -111,8 +111,8 @@ void Quantizer::store(const std::string& name, const at::Tensor& tensor, bool tr
 }
 
 QParams Quantizer::final_qparams() const {
-  SPARSEBIT_CHECK(has_uniform_steps(), Unsupported, "the numbers of ", config_.quantizer.type,
-                  " are not in steps of one size, so that they have no scale and zero point");
+  SPARSEBIT_CHECK(has_uniform_steps(), Unsupported, "quantizer type ", config_.quantizer.type,
+                  " has no uniform steps, so it has no scale and zero point");
   const auto [scale, zero_point] = qparams();
   return {scale.detach().abs(),
           zero_point.detach().round().clamp(spec_.qmin(), spec_.qmax()).to(at::kFloat)};
@@ -132,8 +132,7 @@ fx::Value Quantizer::forward(const fx::Args& in) {
 
 std::string Quantizer::summary() const {
   if (is_off_for_good()) return c10::str("float, ", to_string(why_off_->kind));
-  if (spec_.target == Target::Bias)
-    return spec_.type_name() + " of the scale of input times weight";
+  if (spec_.target == Target::Bias) return spec_.type_name() + " with input scale * weight scale";
   const std::string& type = config_.quantizer.type;
   const std::string range =
       spec_.range ? c10::str(" [", spec_.range->low, ", ", spec_.range->high, "]") : "";

@@ -7,7 +7,7 @@
 
 namespace sparsebit::quant {
 
-/// Switches quantizers back on and off as they were, unless dismissed.
+/// Restores which quantizers are enabled at the end of its scope, unless dismissed.
 class QuantizersAsBefore {
  public:
   explicit QuantizersAsBefore(const std::vector<QuantPoint>& points) {

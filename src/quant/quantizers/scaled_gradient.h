@@ -22,13 +22,13 @@ class ScaledGradient : public torch::autograd::Function<ScaledGradient> {
   }
 };
 
-/// The same number, of which training sees a gradient `factor` times as large.
+/// Returns x, with its gradient multiplied by `factor`.
 inline at::Tensor with_gradient_times(const at::Tensor& x, double factor) {
   return x.requires_grad() ? ScaledGradient::apply(x, factor) : x;
 }
 
-/// 1 / sqrt(N * qmax), N numbers to a scale: what LSQ gives its scales of their gradients. 1 if the
-/// config says so.
+/// The factor of LSQ for gradients of scales: 1 / sqrt(N * qmax) for N values per scale; 1 if
+/// QUANTIZER.LSQ.GRAD_SCALING is off.
 inline double lsq_factor(const at::Tensor& x, const at::Tensor& scale, int64_t qmax,
                          const QuantizerConfig& config) {
   if (!config.lsq_grad_scaling) return 1;

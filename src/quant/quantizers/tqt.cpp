@@ -9,8 +9,8 @@
 namespace sparsebit::quant {
 namespace {
 
-/// As the DPU of Vitis AI computes: whatever the scale is, the next power of two that is no smaller
-/// counts, and features are rounded by dpu_round().
+/// Simulates the DPU of Vitis AI: the scale is rounded up to a power of two, and activations are
+/// rounded by dpu_round().
 class Tqt : public CloneableQuantizer<Tqt> {
  public:
   Tqt(const QuantSpec& spec, const TensorConfig& config)

@@ -28,7 +28,7 @@ const Quantizer* IntegerRegions::quantizer_at(const Node& node) const {
 
 bool IntegerRegions::computes_nothing(const Node& node, const fx::OperatorCall& call) const {
   if (part_of(node) || !gives_floats(node) || is_fused(node, call)) return true;
-  if (is_clipped_by_rounding(node, call) && float_before(node)) return true;  // it is not written
+  if (is_clipped_by_rounding(node, call) && float_before(node)) return true;  // it is not exported
   const OperatorRule* rule = find_rule(platform_, *call.op);
   if (rule && rule->form == IntegerForm::Passing && rule->onnx.empty()) return true;
   static const std::vector<std::string> copies = {"contiguous", "clone", "identity", "detach",
@@ -36,7 +36,7 @@ bool IntegerRegions::computes_nothing(const Node& node, const fx::OperatorCall& 
   return std::find(copies.begin(), copies.end(), call.op->name) != copies.end();
 }
 
-/// Where points sit at operators, an activation is computed with the operator before it.
+/// With operator_inputs, whether an activation function is fused with the operator before it.
 bool IntegerRegions::is_fused(const Node& node, const fx::OperatorCall& call) const {
   const PlacementPolicy& policy = platform_.placement;
   const bool is_unary = node.inputs().size() == 1;
@@ -52,7 +52,7 @@ bool IntegerRegions::is_fused(const Node& node, const fx::OperatorCall& call) co
   return (with_layer || with_any) && input.users().size() == 1;
 }
 
-/// An edge that the target computes in float inside of one step.
+/// Whether the edge is inside a fused operator and stays float.
 bool IntegerRegions::is_fused_edge(const OperatorRule& rule, const Node& operand) const {
   const fx::Spelling* spelling = fx::find_spelling(operand, module_);
   if (!spelling) return false;
@@ -116,7 +116,7 @@ std::optional<Decision> IntegerRegions::why_float(const Node& node,
                                                  : std::nullopt;
 }
 
-/// A clipping is a part of the integer step right before it.
+/// A clipping is integer if its producer is: it is omitted.
 std::optional<Decision> IntegerRegions::float_before(const Node& clipping) const {
   const Node& before = *clipping.inputs().front();
   const auto call = fx::resolve(before, module_);
@@ -152,7 +152,7 @@ std::optional<Decision> IntegerRegions::float_weight(const Node& node,
   return fine ? std::nullopt : std::optional(Decision{DecisionKind::BiasIsFloat, node.name()});
 }
 
-/// All results have to be quantized, with the scale of the inputs where numbers are only copied.
+/// All outputs must be quantized, with the scale of the inputs if integers are only copied.
 std::optional<Decision> IntegerRegions::float_result(const Node& node, const OperatorRule& rule,
                                                      const std::vector<Node*>& operands,
                                                      const Node& result) const {
@@ -174,7 +174,7 @@ std::optional<Decision> IntegerRegions::float_result(const Node& node, const Ope
   return std::nullopt;
 }
 
-/// A clipping that vanishes stands for the quantizer behind it.
+/// The quantizer node of a consumer: the consumer itself, or the one after an omitted clipping.
 const Node& IntegerRegions::rounds_for(const Node& user) const {
   if (quantizer_at(user)) return user;
   const auto call = fx::resolve(user, module_);

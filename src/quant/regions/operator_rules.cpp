@@ -13,7 +13,7 @@ using platforms::ArgumentCondition;
 using platforms::OperatorRule;
 using platforms::Platform;
 
-/// x[:, a:b]: one slice and nothing else, which ONNX writes as one operator.
+/// x[:, a:b]: a single slice, which is exported as one ONNX Slice.
 bool is_one_slice(const fx::Value& index) {
   const auto is_slice = [](const fx::Value& item) { return item.is<fx::Slice>(); };
   const auto is_whole = [](const fx::Value& item) {

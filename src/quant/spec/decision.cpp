@@ -93,7 +93,7 @@ DecisionKind decision_kind_from_text(std::string_view text) {
     if (name == text) return kind;
   }
   throw Error(ErrorKind::InvalidArgument,
-              c10::str("there is no kind of decision '", std::string(text), "'"));
+              c10::str("unknown decision kind '", std::string(text), "'"));
 }
 
 }  // namespace sparsebit::quant

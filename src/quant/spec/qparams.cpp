@@ -15,7 +15,7 @@ namespace sparsebit::quant {
 QParams qparams_from_range(const at::Tensor& low, const at::Tensor& high, const QuantSpec& spec) {
   const at::Tensor lo = low.to(at::kFloat).clamp_max(0), hi = high.to(at::kFloat).clamp_min(0);
   SPARSEBIT_CHECK(at::isfinite(hi - lo).all().item<bool>(), InvalidArgument,
-                  "the range of values is not finite");
+                  "the range of values is not finite: check the data for NaN and infinity");
   const double steps = static_cast<double>(spec.qmax() - spec.qmin());
   if (spec.is_symmetric()) {
     const at::Tensor width = spec.is_signed_symmetric() ? 2 * at::maximum(-lo, hi) : hi;
@@ -37,7 +37,7 @@ at::Tensor rounded_scale(const at::Tensor& scale, const QuantSpec& spec) {
 
 double nearest_power_of_two(double x) {
   int exponent = 0;
-  const bool is_below = std::frexp(x, &exponent) < std::numbers::sqrt2 / 2;  // of 0.5 to 1
+  const bool is_below = std::frexp(x, &exponent) < std::numbers::sqrt2 / 2;  // frexp: 0.5 to 1
   return std::ldexp(1., is_below ? exponent - 1 : exponent);
 }
 
@@ -55,7 +55,7 @@ at::Tensor spread_over(const at::Tensor& per_scale, const at::Tensor& x, const Q
     shape[static_cast<size_t>(std::min(spec.channel_axis, x.dim() - 1))] = -1;
     return per_scale.view(shape);
   }
-  at::Tensor each = per_scale.repeat_interleave(spec.group_size, 1);  // a number for each input
+  at::Tensor each = per_scale.repeat_interleave(spec.group_size, 1);  // one value per input
   while (each.dim() < x.dim()) each = each.unsqueeze(-1);
   return each;
 }

@@ -12,7 +12,7 @@ using Calls = std::vector<std::string>;
 
 Tensor numbers() { return at::linspace(-8, 8, 24).reshape({2, 3, 4}); }
 
-/// One node with one input and constants, what it calls and what it computes.
+/// One node with one input and constants, the expected call and the expected result.
 struct Case {
   std::string name;
   int64_t opset;

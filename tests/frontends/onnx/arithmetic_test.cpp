@@ -149,7 +149,7 @@ TEST(OnnxArithmetic, CumSumAlongConstantAxisIsTorchs) {
   EXPECT_TRUE(run(*exclusive, {x})[0].equal(ints({0, 1, 0, 3}).reshape({2, 2})));
 }
 
-/// What torch.onnx writes for x.expand(size, -1): the test is decided when the file is read.
+/// As torch.onnx exports x.expand(size, -1): the comparison is evaluated during import.
 TEST(OnnxArithmetic, ChoicesBetweenSizesAreMadeAtImport) {
   const auto module = ModelBuilder(13)
                           .input("x", {-1, 4})
@@ -178,7 +178,7 @@ TEST(OnnxArithmetic, WhereTakesANumberOnOneSide) {
   EXPECT_TRUE(run(*module, {x})[0].equal(x.clamp_min(0)));
 }
 
-/// `type(a, b)` of inputs about which the file says nothing, or only their element type.
+/// `type(a, b)` of inputs for which the file states nothing, or only the element type.
 std::unique_ptr<fx::GraphModule> of_unknown(const std::string& type,
                                             std::optional<at::ScalarType> dtype) {
   ModelBuilder builder(13);
@@ -224,7 +224,7 @@ TEST(OnnxArithmetic, PowersOfUnknownTypesKeepTheBasesType) {
   EXPECT_TRUE(run(*module, {at::tensor({0.5F}), ints({2})})[0].equal(at::tensor({0.25F})));
 }
 
-/// The machine traps there; a file must not end the process.
+/// The processor traps on this division; a file must not terminate the process.
 TEST(OnnxArithmetic, TheSmallestIntegerByMinusOne) {
   for (const auto dtype : {at::kInt, at::kLong}) {
     const int64_t smallest = dtype == at::kInt ? std::numeric_limits<int32_t>::min()

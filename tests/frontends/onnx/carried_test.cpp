@@ -1,4 +1,4 @@
-// Operators that are not understood, as they stand in the graph.
+// Unsupported operators, which are carried through the graph unchanged.
 
 #include "core/temp_dir.h"
 #include "frontends/onnx/model_builder.h"
@@ -32,7 +32,7 @@ const fx::Node& find_call(const fx::GraphModule& module, const std::string& targ
   throw std::runtime_error("no call of " + target);
 }
 
-/// The attribute that a Dict of the graph stands for.
+/// The attribute that is stored as a Dict in the graph.
 AttributeProto attribute_of(const fx::Node& node, const std::string& name) {
   const auto& [form, text] = node.kwarg(name)->get<fx::Dict>().items.at(0);
   return io::attribute_from_text(form, text.string()).value();

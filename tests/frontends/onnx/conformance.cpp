@@ -37,18 +37,19 @@ const std::set<std::string> kRandom = {"test_bernoulli",
 
 std::string one_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// Why a graph cannot be run: the first operator that was carried unchanged. Empty when it can.
+/// Why a graph cannot be run: the first operator that was carried unchanged. Empty if it can run.
 std::string not_understood(const fx::GraphModule& module) {
   for (const fx::Node& node : module.graph().nodes()) {
     if (node.op() != fx::Opcode::CallFunction || fx::find_spelling(node, module)) continue;
     const fx::Value* reason = node.kwarg("_reason");
     const std::string name = node.target().substr(node.target().find('.') + 1);
-    return reason ? name + ": " + reason->string() : name + " is not known";
+    return reason ? name + ": " + reason->string() : "unsupported operator " + name;
   }
   return "";
 }
 
-/// Sequences and optionals, whose bytes may look like those of a tensor.
+/// Whether all inputs and outputs are tensors: the bytes of sequences and optionals may look like a
+/// tensor.
 bool has_tensors_only(const fs::path& model) {
   const onnx::ModelProto proto = io::load_onnx(model);
   const auto is_tensor = [](const onnx::ValueInfoProto& value) {
@@ -61,7 +62,7 @@ bool has_tensors_only(const fs::path& model) {
 
 at::Tensor read_tensor(const fs::path& path) {
   onnx::TensorProto proto;
-  SPARSEBIT_CHECK(proto.ParseFromString(read_file(path)), Unsupported, "data that is no tensor");
+  SPARSEBIT_CHECK(proto.ParseFromString(read_file(path)), Unsupported, "data that is not a tensor");
   io::ExternalData none;
   return io::take_tensor(proto, none);
 }
@@ -88,7 +89,7 @@ std::string compare(const at::Tensor& found, const at::Tensor& expected) {
   return c10::str("differs by ", difference);
 }
 
-/// The arguments of a call by name; nothing when no operator is called.
+/// The arguments of a call by name; empty when no known operator is called.
 std::optional<fx::Args> arguments_of(const fx::Node& node, const fx::NodeCall& call,
                                      const fx::GraphModule& module) {
   const fx::Spelling* spelling = fx::find_spelling(node, module);
@@ -98,7 +99,7 @@ std::optional<fx::Args> arguments_of(const fx::Node& node, const fx::NodeCall& c
   return fx::bind_module(layer, *spelling, layer.bind(call.args, call.kwargs));
 }
 
-/// Notes calls of which the operator table does not say the truth.
+/// Collects calls that contradict the facts in the operator table.
 fx::NodeHook check_facts(const fx::GraphModule& module, std::string& broken) {
   const auto args = std::make_shared<std::optional<fx::Args>>();
   return {
@@ -134,7 +135,8 @@ std::pair<Outcome, std::string> judge(const fs::path& folder) {
   const auto module = frontends::import_onnx(folder / "model.onnx");
   const std::string unknown = not_understood(*module);
   if (!unknown.empty()) return {Outcome::NotClaimed, unknown};
-  if (!has_tensors_only(folder / "model.onnx")) return {Outcome::NotClaimed, "not only tensors"};
+  if (!has_tensors_only(folder / "model.onnx"))
+    return {Outcome::NotClaimed, "has inputs or outputs that are not tensors"};
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!entry.is_directory()) continue;
     const std::string difference = run_data_set(*module, entry.path());

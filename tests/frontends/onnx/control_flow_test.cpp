@@ -30,7 +30,7 @@ void add_graph(onnx::NodeProto& node, const std::string& name, onnx::GraphProto 
   *attribute.mutable_g() = std::move(graph);
 }
 
-/// Both branches call their result "v".
+/// Adds an If whose branches both name their result "v".
 void add_if(onnx::GraphProto& graph, const std::string& condition, const std::string& input,
             const std::string& result) {
   onnx::NodeProto& node = *graph.add_node();
@@ -51,7 +51,7 @@ TEST(ControlFlow, IfWithKnownConditionBecomesItsBranch) {
       .node("Equal", {"rows", "three"}, {"is_three"});
   onnx::GraphProto& graph = *builder.model().mutable_graph();
   add_if(graph, "yes", "x", "a");
-  add_if(graph, "is_three", "a", "y");  // its branch has the names of the other's
+  add_if(graph, "is_three", "a", "y");  // its branches use the same value names
   const auto module = builder.output("y").import();
   EXPECT_THAT(calls(*module), ElementsAre("torch.nn.functional.relu", "torch.neg"));
   const at::Tensor x = at::tensor({-1.f, 2.f, 3.f, -4.f, 5.f, 6.f}).view({2, 3});
@@ -86,7 +86,7 @@ TEST(ControlFlow, IfRunsTheBranchThatDataChooses) {
   EXPECT_TRUE(run(*module, {x, at::scalar_tensor(false, at::kBool)})[0].equal(-x));
 }
 
-/// y, all = x + 1 so many times, and what it was after each.
+/// A loop that adds 1 to x: y is the final value, `all` the value after each iteration.
 std::unique_ptr<fx::GraphModule> counting_loop() {
   ModelBuilder builder(13);
   builder.input("x", {2}).input("times", {}, at::kLong);

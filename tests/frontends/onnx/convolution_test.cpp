@@ -20,7 +20,7 @@ ModelBuilder with_weight(const char* type, const Ints& shape, const Tensor& weig
       .output("y");
 }
 
-/// What the graph computes for open sizes is what it reads off fixed ones.
+/// SAME padding that the graph computes from dynamic sizes equals the padding for fixed sizes.
 TEST(OnnxConvolution, SamePaddingOfSizesThatAreNotFixed) {
   const struct {
     int64_t kernel, stride, dilation;
@@ -60,7 +60,7 @@ TEST(OnnxConvolution, SamePaddingOfATransposedOne) {
   }
 }
 
-/// The sizes that Shape reads off a convolution with a weight that is given at run time.
+/// The result of Shape for a convolution whose weight is an input.
 std::vector<Tensor> shape_and_result(const char* type, const Tensor& x, const Tensor& weight,
                                      const Attributes& attributes) {
   const auto module = ModelBuilder(13)
@@ -82,7 +82,7 @@ TEST(OnnxConvolution, KernelsWhoseSizeIsStatedByAnAttribute) {
   }
 }
 
-/// Padding and strides make gigabytes of four numbers: not while the file is read.
+/// Padding and strides can turn four numbers into gigabytes: this must not happen during import.
 TEST(OnnxConvolution, ConstantsAreNotGrown) {
   constexpr int64_t kMuch = 1000000000;
   const Tensor x = at::ones({1, 1, 4}, at::kLong), weight = at::ones({1, 1, 1}, at::kLong);

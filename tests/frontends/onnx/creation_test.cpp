@@ -39,7 +39,7 @@ TEST(OnnxCreation, StringsAreCarried) {
   EXPECT_EQ(calls(*module), Calls{"onnx.Constant"});
 }
 
-/// A few bytes must not make the importer take gigabytes.
+/// A few bytes must not make the importer allocate gigabytes.
 TEST(OnnxCreation, LargeTensorsAreMadeWhenTheModelRuns) {
   const auto filled = [](const Ints& shape) {
     return ModelBuilder(13)

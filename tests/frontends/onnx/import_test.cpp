@@ -112,7 +112,7 @@ TEST(OnnxImport, AMatMulWithASecondNameKeepsItsAdd) {
   }
 }
 
-/// A layer that was made and not used leaves its name and its weights to others.
+/// The name and weights of a layer that is not used are free for other layers.
 TEST(OnnxImport, LayersThatAreNotUsedLeaveNothing) {
   onnx::ModelProto model = test::model_from_text(
       "(float[N, 3] x) => (float[N, 3] y, float[N, 3] z) {"
@@ -126,7 +126,7 @@ TEST(OnnxImport, LayersThatAreNotUsedLeaveNothing) {
   EXPECT_EQ(module->named_parameters().size(), 1U);
 }
 
-/// Names of equal nodes are numbered without gaps, though a MatMul's layer makes room for another.
+/// Names of equal nodes are numbered without gaps, even if a MatMul's layer is replaced.
 TEST(OnnxImport, EqualNamesAreNumbered) {
   std::string nodes, last = "x";
   for (int i = 0; i < 4; ++i) {
@@ -191,7 +191,7 @@ TEST(OnnxImport, QuotientsOfDifferencesRoundTowardsZero) {
   EXPECT_EQ((*module)(at::zeros({3})).tensor().item<int64_t>(), -2);
 }
 
-/// One constant of 1 MB, joined to itself: what the file has room for is computed, more is not.
+/// One constant of 1 MB, concatenated with itself: folded only up to the memory budget of the file.
 TEST(OnnxImport, JoinedConstantsAreLeftToTheRunWhenTheyAreMany) {
   const auto joined = [](size_t count, const at::Tensor& value) {
     return calls(
@@ -280,7 +280,7 @@ TEST(OnnxImport, NodesMayStandInAnyOrder) {
   EXPECT_TRUE(at::equal((*module)(at::tensor({-1.0, 2.0})).tensor(), at::tensor({0.0, 2.0})));
 }
 
-/// What a model is told about while it is read, "level: text".
+/// The log messages while a model is read, "level: text".
 std::vector<std::string> messages_of(onnx::ModelProto model) {
   std::vector<std::string> messages;
   set_log_level(LogLevel::Info);
@@ -303,8 +303,8 @@ TEST(OnnxImport, FourBitsOfInputsAndOutputsBecomeEightWithAWarning) {
     value->mutable_type()->mutable_tensor_type()->set_elem_type(kInt4);
   }
   EXPECT_THAT(messages_of(model),
-              testing::ElementsAre("warning: m.onnx: inputs and outputs of 4-bit integers became "
-                                   "8-bit integers: 2"));
+              testing::ElementsAre("warning: m.onnx: 4-bit inputs and outputs became 8-bit "
+                                   "integers: 2"));
 }
 
 TEST(OnnxImport, InputsWithDefaultsBecomeConstantsWithANote) {
@@ -315,7 +315,7 @@ TEST(OnnxImport, InputsWithDefaultsBecomeConstantsWithANote) {
   EXPECT_THAT(
       messages_of(model),
       testing::ElementsAre("warning: m.onnx: inputs with default values became constants: 2"));
-  model.set_ir_version(3);  // where weights had to be inputs
+  model.set_ir_version(3);  // before version 4, weights had to be inputs
   EXPECT_THAT(messages_of(model), testing::IsEmpty());
 }
 
@@ -325,18 +325,18 @@ TEST(OnnxImport, InputsThatNoTensorCanHoldAreReported) {
   onnx::TypeProto& type = *model.mutable_graph()->mutable_input(0)->mutable_type();
   type.mutable_tensor_type()->set_elem_type(onnx::TensorProto::STRING);
   const std::string told =
-      "warning: m.onnx: inputs of types that nothing here can compute with or write: ";
+      "warning: m.onnx: inputs of unsupported types, which can be neither run nor exported: ";
   EXPECT_THAT(messages_of(model), testing::ElementsAre(told + "1 ('x' is of type string)"));
   const auto module = import_onnx(onnx::ModelProto(model), {.name = "m.onnx"});
   EXPECT_EQ(fx::foreign_type(*module->graph().placeholders()[0]), "string");
   EXPECT_EQ(fx::foreign_type(*module->graph().placeholders()[1]), "");
   type.mutable_sequence_type();
-  EXPECT_THAT(messages_of(model), testing::ElementsAre(told + "1 ('x' is no tensor)"));
+  EXPECT_THAT(messages_of(model), testing::ElementsAre(told + "1 ('x' is not a tensor)"));
   onnx::ValueInfoProto& second = *model.mutable_graph()->add_input();
   second = model.graph().input(0);
   second.set_name("other");
   model.mutable_graph()->mutable_input(0)->set_name("two\nlines");
-  EXPECT_THAT(messages_of(model), testing::ElementsAre(told + "2 ('two?lines' is no tensor)"));
+  EXPECT_THAT(messages_of(model), testing::ElementsAre(told + "2 ('two?lines' is not a tensor)"));
 }
 
 TEST(OnnxImport, SeedsAreNotFollowedWithANote) {
@@ -344,8 +344,8 @@ TEST(OnnxImport, SeedsAreNotFollowedWithANote) {
                   "(float[2] x) => (float[2] y) { a = RandomNormalLike <seed = 1.0> (x)"
                   " b = RandomUniformLike <seed = 2.0> (x) c = RandomUniformLike (x)"
                   " d = Add (a, b) y = Add (d, c) }")),
-              testing::ElementsAre("warning: m.onnx: seeds of another random generator are not "
-                                   "followed, in nodes: 2"));
+              testing::ElementsAre("warning: m.onnx: nodes whose random seed is ignored, because "
+                                   "the generator differs: 2"));
 }
 
 TEST(OnnxImport, EmptyListsReachOperatorsAsLists) {
@@ -384,11 +384,11 @@ const BadModel kBadModels[] = {
     {"Cycle", "(float[2] x) => (float[2] y) { a = Add (x, b) b = Relu (a) y = Relu (b) }",
      "m.onnx: node 'a' (Add) depends on its own result: the graph has a cycle"},
     {"MissingInitializer", "(float[1, 3, 8, 8] x) => (float[N] y) { y = Conv (x, w) }",
-     "m.onnx: node 'y' (Conv) reads 'w', which nothing computes"},
+     "m.onnx: node 'y' (Conv) reads 'w', which is not defined"},
     {"OutputNobodyComputes", "(float[2] x) => (float[2] y) { a = Relu (x) }",
-     "m.onnx: the output 'y' is never computed"},
+     "m.onnx: the output 'y' is not defined"},
     {"ComputedTwice", "(float[2] x) => (float[2] y) { y = Relu (x) y = Relu (x) }",
-     "m.onnx: node 'y' (Relu): 'y' is computed twice"},
+     "m.onnx: node 'y' (Relu): 'y' is defined twice"},
     {"WrongRank", "(float[3, 8] x, float[4, 3, 3, 3] w) => (float[N] y) { y = Conv (x, w) }",
      "m.onnx: node 'y' (Conv): its input has 2 axes, its weight 4"},
     {"WrongAttributeType",

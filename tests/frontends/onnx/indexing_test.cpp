@@ -26,7 +26,7 @@ TEST(OnnxIndexing, ATableIsAnEmbedding) {
   EXPECT_TRUE(run(*module, {i})[0].equal(table.index_select(0, i.flatten()).view({1, 4, 3})));
 }
 
-/// Indices that are computed may count from the end; those that are given do not.
+/// Computed indices may count from the end; indices that are model inputs do not.
 TEST(OnnxIndexing, ATableTakesIndicesFromTheEnd) {
   const Tensor table = at::randn({5, 3});
   const auto module = [&](const std::string& type, int64_t number) {
@@ -123,7 +123,7 @@ TEST(OnnxIndexing, TopKPrefersTheLowerIndex) {
   EXPECT_TRUE(indices(ModelBuilder(11), false).equal(ints({3, 4})));
 }
 
-/// Transpose without `perm` needs the rank, so what follows shows that it is known.
+/// Transpose without `perm` needs the rank, so its conversion shows that the rank is known.
 TEST(OnnxIndexing, ShapesOfWhatIsLookedUp) {
   const auto turned = [](ModelBuilder& model) {
     model.node("Transpose", {"y"}, {"z"}).output("z");
@@ -141,7 +141,7 @@ TEST(OnnxIndexing, ShapesOfWhatIsLookedUp) {
   EXPECT_THAT(turned(places), testing::Contains("torch.permute"));
 }
 
-/// Indices that name one row many times make gigabytes of it: not while the file is read.
+/// Indices that repeat one row can produce gigabytes: this must not happen during import.
 TEST(OnnxIndexing, ConstantsAreNotGrown) {
   const auto gather = [](const Tensor& table, const Tensor& indices) {
     return calls(*ModelBuilder(13)

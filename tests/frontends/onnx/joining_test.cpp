@@ -123,7 +123,7 @@ TEST(OnnxJoining, WhatIsWrong) {
   };
   EXPECT_EQ(import_error(slice({0}, {2}, {1})),
             "model: node 'y' (Slice): axis 2 does not exist in a tensor with 2 axes");
-  EXPECT_EQ(import_error(slice({0}, {1}, {0})), "model: node 'y' (Slice): a step is 0");
+  EXPECT_EQ(import_error(slice({0}, {1}, {0})), "model: node 'y' (Slice): steps contains 0");
   EXPECT_EQ(import_error(slice({0, 0}, {1}, {1})),
             "model: node 'y' (Slice): starts, ends, axes and steps have 2, 1, 1 and 1 entries");
   EXPECT_EQ(import_error(ModelBuilder(11)

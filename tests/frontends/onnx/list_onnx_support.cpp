@@ -1,4 +1,4 @@
-// Writes docs/onnx-support.md: what of ONNX's conformance data passes, and what is not claimed.
+// Writes docs/onnx-support.md: supported operators, and the results of ONNX's conformance cases.
 
 #include "frontends/onnx/conformance.h"
 #include "frontends/onnx/conversion.h"
@@ -65,21 +65,21 @@ std::string operator_list() {
 void write_page(std::ostream& out) {
   const std::vector<ConformanceResult> results = run_all_cases();
   out << "# ONNX support\n\nWritten by `make docs`; do not edit.\n\n"
-         "Every file of operator sets 7 to 22 can be read. An operator that is not understood, or "
-         "a\n"
-         "form of it that is not, is carried through unchanged: it is listed by `sparsebit "
-         "inspect`\n"
-         "and written back by `sparsebit convert`, which needs the operator set it was written for "
-         "if "
+         "Every file of operator sets 7 to 22 can be read. A node with an unknown operator, or "
+         "with an\n"
+         "unsupported form of a known one, is carried through unchanged: it is listed by "
+         "`sparsebit\n"
+         "inspect` and written back by `sparsebit convert`. If the operator has changed since, "
          "the\n"
-         "operator changed since; running it is an error.\n\n"
-         "## Operators that are understood\n\n"
+         "exported file must use the operator set of the original file. Running such a node is an "
+         "error.\n\n"
+         "## Supported operators\n\n"
       << operator_list()
       << "\n## Conformance\n\n"
          "The cases of Debian's `libonnx-testdata`, with the tolerances of ONNX's own runner\n"
          "(relative 1e-3, absolute 1e-7). A case is claimed when every operator in it is "
-         "understood;\n"
-         "a claimed case that fails fails the test suite.\n\n"
+         "supported;\n"
+         "a claimed case that fails makes the test suite fail.\n\n"
       << counts_table(results) << "\n## Not claimed\n\n"
       << unclaimed_table(results);
 }

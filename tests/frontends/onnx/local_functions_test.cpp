@@ -21,7 +21,7 @@ using onnx::NodeProto;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-// Numbers of fields that the packaged ONNX does not know.
+// Numbers of fields that are newer than the packaged ONNX library.
 constexpr int kFunctionDefaults = 11, kFunctionOverload = 13, kNodeOverload = 8;
 
 constexpr const char* kTooLarge =
@@ -123,7 +123,7 @@ TEST(OnnxFunctions, AttributesAreCountedBeforeTheyAreCopied) {
   EXPECT_LT(peak_megabytes() - before, 2000);
 }
 
-/// The name of the function comes before each name in its body.
+/// Each name in the body gets the function's name as a prefix.
 TEST(OnnxFunctions, NamesAreCountedBeforeTheyAreCopied) {
   const std::string name(1 << 20, 'F');
   ModelProto model = test::model_from_text("(float[1] x) => (float[1] y) { y = custom.ops.F (x) }");
@@ -135,7 +135,7 @@ TEST(OnnxFunctions, NamesAreCountedBeforeTheyAreCopied) {
   EXPECT_LT(peak_megabytes() - before, 2000);
 }
 
-/// What is not copied does not count.
+/// Only copied nodes count.
 TEST(OnnxFunctions, LargeNodesOfTheModelItselfAreNoExpansion) {
   ModelProto model =
       test::model_from_text("(float[1] x) => (float[1] y) { z = custom.ops.F (x) y = Relu (z) }");
@@ -185,7 +185,8 @@ TEST(OnnxFunctions, AttributesHaveDefaults) {
   ModelProto model =
       test::model_from_text("(float[1] x) => (float[1] y) { y = custom.ops.Leaky (x) }");
   add_unknown(add_leaky(model), kFunctionDefaults, "\xFF");
-  EXPECT_EQ(error_of(model), "m.onnx: a default of the function 'Leaky' cannot be read");
+  EXPECT_EQ(error_of(model),
+            "m.onnx: an attribute default of the function 'Leaky' cannot be parsed");
 }
 
 TEST(OnnxFunctions, OverloadsAreDifferentFunctions) {

@@ -27,7 +27,7 @@ class ModelBuilder {
  public:
   explicit ModelBuilder(int64_t opset);
 
-  /// A size of -1 is not fixed.
+  /// A size of -1 is dynamic.
   ModelBuilder& input(const std::string& name, const std::vector<int64_t>& shape,
                       at::ScalarType dtype = at::kFloat);
   ModelBuilder& constant(const std::string& name, const at::Tensor& value);
@@ -36,7 +36,7 @@ class ModelBuilder {
                      const std::vector<Attribute>& attributes = {});
   ModelBuilder& output(const std::string& name);
 
-  /// For what has no function here.
+  /// For features without a method of this class.
   onnx::ModelProto& model() { return model_; }
   onnx::ModelProto build() const { return model_; }
   std::unique_ptr<fx::GraphModule> import() const;
@@ -52,16 +52,16 @@ class ModelBuilder {
 /// That form has no dots in names: two underscores stand for one.
 onnx::ModelProto model_from_text(const std::string& graph, int opset = 13);
 
-/// What the model computes for these inputs, in the order of its outputs.
+/// The results of the model for these inputs, in the order of its outputs.
 std::vector<at::Tensor> run(fx::GraphModule& module, const std::vector<at::Tensor>& inputs);
 
-/// What a model's nodes call, in order: functions, "Tensor." methods and types of layers.
+/// The targets of a model's nodes, in order: functions, "Tensor." methods and types of layers.
 std::vector<std::string> calls(const fx::GraphModule& module);
 
 /// The graph, a line for each node.
 std::string text_of(const fx::GraphModule& module);
 
-/// The message of the error that importing ends in; empty when there is none.
+/// The error message of the import; empty when it succeeds.
 std::string import_error(const ModelBuilder& builder);
 
 }  // namespace sparsebit::test

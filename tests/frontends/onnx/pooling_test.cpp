@@ -21,7 +21,7 @@ std::unique_ptr<fx::GraphModule> pool(const char* type, const Ints& shape,
       .import();
 }
 
-/// What a window of 3 with stride 2 gives is the same whoever pads.
+/// A window of 3 with stride 2 gives the same result whether torch or the operator pads.
 TEST(OnnxPooling, TorchsFunctionsAndOursAgree) {
   const Tensor x = at::randn({2, 3, 9, 8});
   const struct {
@@ -95,7 +95,7 @@ TEST(OnnxPooling, DilationsOfAMean) {
   EXPECT_TRUE(run(*module, {x})[0].allclose(expected));
 }
 
-/// Places count through the whole tensor, batch and channels included.
+/// Indices refer to the whole tensor, including batch and channels.
 TEST(OnnxPooling, IndicesUndoneByMaxUnpool) {
   const auto module = ModelBuilder(12)
                           .input("x", {2, 3, 4, 4})
@@ -132,7 +132,7 @@ TEST(OnnxPooling, MaxRoiPoolOfARegion) {
   EXPECT_TRUE(y.equal(at::tensor({9.0F, 11.0F}).view({1, 1, 1, 2})));
 }
 
-/// Padding makes gigabytes of four numbers: not while the file is read.
+/// Padding can turn four numbers into gigabytes: this must not happen during import.
 TEST(OnnxPooling, ConstantsAreNotGrown) {
   constexpr int64_t kMuch = 1000000000;
   const struct {

@@ -50,7 +50,7 @@ TEST(OnnxQuantization, DifferencesOfWideIntegersAreExact) {
   EXPECT_TRUE(y.equal(at::tensor({1.0F, 3.0F})));
 }
 
-/// Weights must stay integers in the graph, though everything here is constant.
+/// Weights must stay integers in the graph: DequantizeLinear of constants is not folded.
 TEST(OnnxQuantization, NothingIsComputedAtImport) {
   const auto module =
       ModelBuilder(13)
@@ -156,20 +156,19 @@ TEST(OnnxFourBits, NodesThatComputeWithThemAreCarried) {
                           .node("DequantizeLinear", {"q", "scale", "zero"}, {"y"})
                           .output("y")
                           .import();
-  EXPECT_EQ(reason_of(*module, "onnx.QuantizeLinear"),
-            "elements of type uint4 cannot be computed with");
-  // It gets the type it needs: the constant is kept as bytes.
+  EXPECT_EQ(reason_of(*module, "onnx.QuantizeLinear"), "element type uint4 is not supported");
+  // The constant is stored as bytes; a Cast gives the node the type it needs.
   const fx::Node* quantize = find_call(*module, "onnx.QuantizeLinear");
   const fx::Node& zero = quantize->args().at(2).node();
   ASSERT_EQ(zero.target(), "onnx.Cast");
   EXPECT_EQ(zero.kwarg("to")->to_int(), kUint4);
   EXPECT_EQ(zero.kwarg("_opset")->to_int(), 21);
-  // What it makes are 4-bit integers, with which nothing else can be done here.
-  EXPECT_EQ(reason_of(*module, "onnx.DequantizeLinear"),
-            "elements of type uint4 cannot be computed with");
+  // Its results are 4-bit integers, so nodes that read them are carried as well.
+  EXPECT_EQ(reason_of(*module, "onnx.DequantizeLinear"), "element type uint4 is not supported");
 }
 
-/// Results of carried nodes that are 4-bit integers, by what says so; the reader is carried then.
+/// The 4-bit type of a carried node's results is found from each possible source; their reader is
+/// carried as well.
 TEST(OnnxFourBits, ResultsOfCarriedNodesAreKnown) {
   const auto reader = [](const std::string& type, const std::vector<std::string>& inputs,
                          const std::vector<Attribute>& attributes, bool declared = false) {
@@ -205,10 +204,9 @@ TEST(OnnxFourBits, NothingBecomesFourBitsSilently) {
         .output("y")
         .import();
   };
-  EXPECT_EQ(reason_of(*asks("Cast", "to"), "onnx.Cast"),
-            "elements of type int4 cannot be computed with");
+  EXPECT_EQ(reason_of(*asks("Cast", "to"), "onnx.Cast"), "element type int4 is not supported");
   EXPECT_EQ(reason_of(*asks("QuantizeLinear", "output_dtype"), "onnx.QuantizeLinear"),
-            "elements of type int4 cannot be computed with");
+            "element type int4 is not supported");
 }
 
 TEST(OnnxFourBits, ConstantsOfNodesAreTheSame) {
@@ -224,7 +222,7 @@ TEST(OnnxFourBits, ConstantsOfNodesAreTheSame) {
                           .output("y")
                           .output("z")
                           .import();
-  EXPECT_EQ(reason_of(*module, "onnx.Add"), "elements of type int4 cannot be computed with");
+  EXPECT_EQ(reason_of(*module, "onnx.Add"), "element type int4 is not supported");
 }
 
 }  // namespace

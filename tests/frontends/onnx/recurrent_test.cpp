@@ -32,8 +32,8 @@ const std::vector<Network>& networks() {
   return all;
 }
 
-/// The same network twice: with constant weights, which is a layer of torch, and with weights that
-/// are given when it runs, which is not.
+/// The same network twice: with constant weights, which becomes a layer of torch, and with weights
+/// as inputs, which does not.
 class RecurrentModel {
  public:
   RecurrentModel(const Network& network, int64_t directions, bool batch_first)
@@ -100,7 +100,7 @@ TEST(OnnxRecurrent, LayersOfTorchAndOurStepsAgree) {
   }
 }
 
-/// A sequence that ends early gives what it gives alone, and zeros behind.
+/// A shorter sequence gives the same result as alone, followed by zeros.
 TEST(OnnxRecurrent, SequencesOfDifferentLengths) {
   for (const char* direction : {"forward", "reverse"}) {
     const auto build = [&](int64_t time, int64_t batch) {
@@ -149,7 +149,7 @@ TEST(OnnxRecurrent, NamesOfActivationsArrive) {
   EXPECT_FLOAT_EQ(run(*module, {at::full({1, 1, 1}, 1.0)})[0].item<float>(), 2.0F / 3.0F);
 }
 
-/// Torch's order of gates needs a copy of the weights; many nodes with the same weights need one.
+/// Torch's order of gates needs a copy of the weights; nodes with the same weights share the copy.
 TEST(OnnxRecurrent, NodesWithTheSameWeightsShareThem) {
   const auto module = ModelBuilder(14)
                           .input("x", {kTime, kBatch, kInputs})

@@ -30,7 +30,7 @@ ModelBuilder by_sizes(const Ints& shape, const Ints& sizes, const Attributes& at
       .output("y");
 }
 
-/// The general kernel computes what libtorch does, so either may be chosen.
+/// The general kernel and libtorch give the same result, so either may be chosen.
 TEST(OnnxResize, TorchAndOurKernelAgree) {
   const Tensor x = at::randn({1, 2, 5, 6});
   for (const char* mode : {"linear", "cubic"}) {
@@ -137,7 +137,7 @@ TEST(OnnxResize, WhatCameWithOperatorSet18) {
       resized({8, 8}, {{"mode", "linear"}}).allclose(at::upsample_bilinear2d(x, {8, 8}, false)));
 }
 
-/// 10 times 0.7 is 7 in float32, in which the result's size is computed, and less with more digits.
+/// The result's size is computed in float32, where 10 times 0.7 is 7; in float64 it is less.
 TEST(OnnxResize, ShapesThatAreReadOffAreThoseOfTheResult) {
   const auto module =
       by_scales({10}, {0.7F}, {}).node("Shape", {"y"}, {"shape"}).output("shape").import();

@@ -16,8 +16,8 @@ using Names = std::vector<std::string>;
 
 Tensor ints(const Ints& values) { return at::tensor(values, at::kLong); }
 
-/// The result of one operator with an input x of this shape; `extra` is a constant input or, when
-/// `computed`, one that is given when the model runs.
+/// The result of one operator with an input x of this shape; `extra` is a constant or, when
+/// `computed`, an input of the model.
 Tensor run_one(ModelBuilder model, const std::string& type, const Tensor& x, const Tensor& extra,
                bool computed) {
   model.input("x", x.sizes().vec());
@@ -64,7 +64,7 @@ TEST(OnnxShape, AxesWereAttributesBeforeOperatorSet13) {
   EXPECT_EQ(run(*module, {at::ones({1, 3, 1})})[0].sizes(), at::IntArrayRef({1, 3, 1}));
 }
 
-/// x.reshape(x.size(0), -1) as torch writes it to a file.
+/// x.reshape(x.size(0), -1) as torch exports it.
 TEST(OnnxShape, SizesOfTheInputStayInts) {
   const auto module = ModelBuilder(13)
                           .input("x", {-1, 3, 4})
@@ -82,7 +82,7 @@ TEST(OnnxShape, SizesOfTheInputStayInts) {
   EXPECT_EQ(run(*module, {at::ones({5, 3, 4})})[0].sizes(), at::IntArrayRef({5, 12}));
 }
 
-/// How many axes a reshaped tensor has is known although its sizes are not.
+/// The rank of a reshaped tensor is known even if its sizes are not.
 TEST(OnnxShape, ReshapedTensorsHaveARank) {
   const auto module = ModelBuilder(13)
                           .input("x", {-1, 6})
@@ -146,7 +146,7 @@ TEST(OnnxShape, ExpandOfAnUnknownSize) {
   }
 }
 
-/// x.expand(n, -1, 4) as torch writes it: a size of -1 is replaced by 1 with Equal and Where.
+/// x.expand(n, -1, 4) as torch exports it: a size of -1 is replaced by 1 with Equal and Where.
 TEST(OnnxShape, ExpandAsTorchWritesIt) {
   const auto module = ModelBuilder(13)
                           .input("x", {1, 3, 1})
@@ -168,7 +168,7 @@ TEST(OnnxShape, ExpandAsTorchWritesIt) {
   EXPECT_EQ(y.sizes(), at::IntArrayRef({5, 3, 4}));
 }
 
-/// A few bytes must not make the importer take gigabytes.
+/// A few bytes must not make the importer allocate gigabytes.
 TEST(OnnxShape, LargeConstantsAreMadeWhenTheModelRuns) {
   const auto made = [](const char* type, const Ints& sizes) {
     const auto module = ModelBuilder(13)
@@ -198,7 +198,7 @@ TEST(OnnxShape, UniqueInTheOrderOfAppearance) {
   EXPECT_TRUE(results[1].equal(ints({2, 1, 1})));
 }
 
-/// A size as a number takes one axis in shape arithmetic; with more it is a tensor like any other.
+/// Shape arithmetic supports adding one axis to a size; with more axes it becomes a tensor.
 TEST(OnnxShape, ASizeGainsAxes) {
   const struct {
     Ints axes, expected;
@@ -239,25 +239,25 @@ TEST(OnnxShape, BlocksMovedBetweenAxesLeaveNoNames) {
 TEST(OnnxShape, AxesOfATensorAreNotWithoutBound) {
   const Ints many(100, 1);
   EXPECT_EQ(import_error(ModelBuilder(13).input("x", many).output("x")),
-            "model: 'x' has 100 axes, and a tensor has 64 at most");
+            "model: 'x' has 100 axes, expected at most 64");
   EXPECT_EQ(import_error(ModelBuilder(13).constant("x", at::ones(many)).output("x")),
-            "model: 'x' has 100 axes, and a tensor has 64 at most");
+            "model: 'x' has 100 axes, expected at most 64");
   EXPECT_EQ(import_error(ModelBuilder(13)
                              .input("x", {1})
                              .constant("s", ints(many))
                              .node("Reshape", {"x", "s"}, {"y"})
                              .output("y")),
-            "model: node 'y' (Reshape): 'y' has 100 axes, and a tensor has 64 at most");
+            "model: node 'y' (Reshape): 'y' has 100 axes, expected at most 64");
   Ints axes(100);
   std::iota(axes.begin(), axes.end(), 1);
   for (const char* type : {"Squeeze", "Unsqueeze"}) {
-    EXPECT_EQ(import_error(ModelBuilder(13)
-                               .input("x", {1})
-                               .constant("a", ints(axes))
-                               .node(type, {"x", "a"}, {"y"})
-                               .output("y")),
-              "model: node 'y' (" + std::string(type) +
-                  "): axes has 100 entries, and a tensor has 64 axes at most");
+    EXPECT_EQ(
+        import_error(ModelBuilder(13)
+                         .input("x", {1})
+                         .constant("a", ints(axes))
+                         .node(type, {"x", "a"}, {"y"})
+                         .output("y")),
+        "model: node 'y' (" + std::string(type) + "): axes has 100 entries, expected at most 64");
   }
 }
 
@@ -270,7 +270,7 @@ TEST(OnnxShape, WhatIsWrong) {
         .output("y");
   };
   EXPECT_EQ(import_error(model("Squeeze", {1})),
-            "model: node 'y' (Squeeze): axis 1 has size 3, which is not 1");
+            "model: node 'y' (Squeeze): axis 1 has size 3, expected 1");
   EXPECT_EQ(import_error(model("Unsqueeze", {0, 0})),
             "model: node 'y' (Unsqueeze): axes names an axis twice: [0, 0]");
   EXPECT_EQ(import_error(model("Reshape", {0, 0, 0})),

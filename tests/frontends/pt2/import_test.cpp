@@ -95,7 +95,7 @@ TEST(Pt2Import, TrainingModeIsRefused) {
               ThrowsMessage<Error>(HasSubstr("needs model.eval() before torch.export.export")));
 }
 
-/// A damaged file is an error of ours, wherever it ends or is changed.
+/// A damaged file gives an Error that names it, wherever the file is cut off or changed.
 TEST(Pt2Import, DamagedFiles) {
   const std::string bytes = read_file(fixture("tokens.pt2"));
   const sparsebit::test::TempDir dir;

@@ -36,7 +36,7 @@ TEST(ArchiveCheck, RealFilesAreSound) {
   }
 }
 
-/// Lists of which each has the next twice; the outer ones are filled first.
+/// Lists in which each contains the next one twice; the outer ones are filled first.
 std::string doubling(char count) {
   std::string lists, fillings;
   for (char i = 0; i <= count; ++i) lists += "]q"s + i;
@@ -47,11 +47,11 @@ std::string doubling(char count) {
 
 TEST(ArchiveCheck, PicklesThatLibtorchWouldTrust) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"\x80\x02X\xff\xff\xff\x7fxy"s, "a text longer than the record at byte 7"},
-      {"\x80\x02Nr\xff\xff\xff\x7f."s, "a place beyond the record's size at byte 8"},
-      {"\x80\x02q\x00."s, "an instruction without its values at byte 4"},
-      {"\x80\x02R."s, "an instruction without its values at byte 3"},
-      {"\x80\x02N(\x85."s, "an instruction without its values at byte 5"},
+      {"\x80\x02X\xff\xff\xff\x7fxy"s, "a string longer than the record at byte 7"},
+      {"\x80\x02Nr\xff\xff\xff\x7f."s, "a memo index beyond the record's size at byte 8"},
+      {"\x80\x02q\x00."s, "an instruction without its operands at byte 4"},
+      {"\x80\x02R."s, "an instruction without its operands at byte 3"},
+      {"\x80\x02N(\x85."s, "an instruction without its operands at byte 5"},
       {"\x80\x02Nt."s, "a collection without a start at byte 4"},
       {"\x80\x02}(Nu."s, "a key without a value at byte 6"},
       {"\x80\x02(Ne."s, "a collection without a container at byte 5"},
@@ -60,7 +60,7 @@ TEST(ArchiveCheck, PicklesThatLibtorchWouldTrust) {
        "a value contains itself"},
       {"\x80\x02]" + std::string(2000, '\x85') + "."s, "its values are nested too deeply"},
       {doubling(10), ""},
-      {doubling(60), "its values share others so often that they are too many"},
+      {doubling(60), "its shared values expand to too many values"},
       {"\x80\x02}(NNu."s, ""},
       {"\x80\x02(NNt\x85."s, ""},
       {"\x80\x02X\x02\x00\x00\x00xy."s, ""},
@@ -88,8 +88,8 @@ TEST(ArchiveCheck, RecordsThatTheFileDoesNotHave) {
 TEST(ArchiveCheck, ChecksumsAreCompared) {
   const Checksums checksums = {{"data.pkl", 0xCBF43926}};
   EXPECT_EQ(checksum_problem("data.pkl", "123456789", checksums), "");
-  EXPECT_EQ(checksum_problem("data.pkl", "12345678", checksums), "its checksum is another one");
-  EXPECT_EQ(checksum_problem("other", "123456789", checksums), "its checksum is another one");
+  EXPECT_EQ(checksum_problem("data.pkl", "12345678", checksums), "its checksum does not match");
+  EXPECT_EQ(checksum_problem("other", "123456789", checksums), "its checksum does not match");
 }
 
 TEST(ArchiveCheck, CodeOfAnyDepthAPersonWrites) {

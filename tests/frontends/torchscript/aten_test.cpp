@@ -1,4 +1,4 @@
-// Operators that ATen spells otherwise than the vocabulary, as tracing writes them.
+// Operators whose names in ATen differ from the vocabulary, as tracing writes them.
 
 #include "core/temp_dir.h"
 #include "frontends/torchscript/reference.h"

@@ -1,4 +1,4 @@
-// Files that are not what they should be: one line that names the file, whatever is wrong.
+// Invalid files: the error is one line that names the file.
 
 #include "core/temp_dir.h"
 #include "frontends/torchscript/reference.h"
@@ -53,8 +53,7 @@ TEST(TorchScriptBadFile, NotAZipArchive) {
   const test::TempDir folder;
   for (const std::string bytes : {"", "PK", "hello, this is no model"}) {
     const auto path = write(folder.path() / "text.pt", bytes);
-    EXPECT_EQ(import_error(path),
-              path.string() + ": is not a TorchScript file, which is a zip archive");
+    EXPECT_EQ(import_error(path), path.string() + ": is not a TorchScript file: not a zip archive");
   }
 }
 
@@ -87,7 +86,7 @@ TEST(TorchScriptBadFile, AZipArchiveOfSomethingElse) {
     writer.writeEndOfFile();
   }
   EXPECT_EQ(import_error(path),
-            path + ": is a zip archive, but not one of torch: it has no data.pkl");
+            path + ": is a zip archive, but was not written by torch: it has no data.pkl");
 }
 
 TEST(TorchScriptBadFile, WithoutARecord) {
@@ -107,7 +106,7 @@ TEST(TorchScriptBadFile, WithoutARecord) {
   }
 }
 
-/// libtorch itself would read behind the end of these.
+/// libtorch itself would read beyond the end of these records.
 TEST(TorchScriptBadFile, RecordsShorterThanTheirTensors) {
   const test::TempDir folder;
   const std::string path = (folder.path() / "short.pt").string();
@@ -131,7 +130,7 @@ TEST(TorchScriptBadFile, RecordsShorterThanTheirTensors) {
 using ToleratedLeaks = __lsan::ScopedDisabler;
 #else
 struct ToleratedLeaks {
-  ToleratedLeaks() {}  // not trivial, so that an unused one is no warning
+  ToleratedLeaks() {}  // not trivial, which avoids the warning about an unused variable
 };
 #endif
 
@@ -144,7 +143,7 @@ TEST(TorchScriptBadFile, ChangedBytes) {
     const auto path = write(folder.path() / "changed.pt", changed);
     try {
       const ToleratedLeaks
-          of_libtorch;  // whose zip reader keeps the table of an archive it refuses
+          of_libtorch;  // its zip reader leaks the table of an archive that it rejects
       import_torchscript(path);
     } catch (const Error& e) {
       EXPECT_THAT(std::string(e.what()),

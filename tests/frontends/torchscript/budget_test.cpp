@@ -1,4 +1,4 @@
-// Small files that ask for endless work: one line, soon.
+// Small files that need endless work: the import fails soon, with one line.
 
 #include "core/temp_dir.h"
 #include "frontends/torchscript/reference.h"
@@ -31,7 +31,7 @@ std::string doubling_calls() {
   return code + "def forward(self, x):\n  return self.f40(x)\n";
 }
 
-/// Each list has the one before twice.
+/// Each list contains the previous one twice.
 std::string doubling_nesting() {
   std::string code = "def forward(self, x):\n  l0 = [1, 2]\n";
   for (int i = 1; i <= 40; ++i) {
@@ -52,7 +52,7 @@ TEST_P(TorchScriptBudget, EndsInOneLine) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   EXPECT_THAT(error, HasSubstr(GetParam().message));
   EXPECT_THAT(error, ::testing::Not(HasSubstr("\n")));
-  EXPECT_LT(seconds, 60);  // some three in truth; sanitizers and busy machines take longer
+  EXPECT_LT(seconds, 60);  // about three normally; sanitizers and busy machines take longer
 }
 
 const EndlessCase kCases[] = {
@@ -85,15 +85,15 @@ const EndlessCase kCases[] = {
     {"TextThatDoubles",
      "def forward(self, x):\n  s = 'ab'\n  for i in range(60):\n    s = s + s\n"
      "  return x + len(s)\n",
-     "a text is computed of more than 8192 characters"},
+     "a computed string may have more than 8192 characters"},
     {"WideText",
      "def forward(self, x):\n  s = 'ab'\n  for i in range(2):\n    s = s.ljust(100000)\n"
      "  return x + len(s)\n",
-     "a text is computed of more than 8192 characters"},
+     "a computed string may have more than 8192 characters"},
     {"TextOfTheLargestNumber",
      "def forward(self, x):\n  s = 'ab'\n  for i in range(2):\n"
      "    s = s.ljust(9223372036854775807)\n  return x + len(s)\n",
-     "a text is computed of more than 8192 characters"},
+     "a computed string may have more than 8192 characters"},
     {"CallsThatDouble", doubling_calls(), kTooManySteps},
     {"NestingThatDoubles", doubling_nesting(), kTooManySteps},
     {"SliceOfAFarDimension",

@@ -1,4 +1,4 @@
-// Lists and dicts that code changes: the model computes with what they are afterwards.
+// Lists and dicts that are modified by the code: later reads see the modified contents.
 
 #include "core/temp_dir.h"
 #include "frontends/torchscript/reference.h"
@@ -74,8 +74,8 @@ INSTANTIATE_TEST_SUITE_P(Code, TorchScriptContainers, ::testing::ValuesIn(kCases
 TEST(TorchScriptContainerErrors, SayWhatIsWrong) {
   const std::vector<std::pair<const char*, const char*>> cases = {
       {"  t = [x]\n  torch._foreach_add_(t, 1)\n  x = t[0]\n",
-       "operator 'aten::_foreach_add_' changes a list, and is not known here for that"},
-      {"  l.remove(7)\n", "a value is removed from a list that does not have it"},
+       "operator 'aten::_foreach_add_' changes a list in place, which is not supported"},
+      {"  l.remove(7)\n", "a value is removed from a list that does not contain it"},
       {"  l.append(int(x))\n  l.sort()\n",
        "a list is sorted whose items depend on data, which is known only when the model runs; "
        "trace the model instead"},

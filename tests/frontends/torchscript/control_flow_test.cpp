@@ -11,10 +11,10 @@ namespace {
 
 TEST(TorchScriptControlFlow, IsResolved) {
   const TorchScriptModel imported = import_torchscript(fixture("branches.scripted"));
-  // the loop is written out, the check of the shape is gone
+  // the loop is unrolled, the check of the shape is removed
   EXPECT_EQ(count_nodes(*imported.module, fx::Opcode::CallModule, "line"), 2u);
   EXPECT_EQ(count_nodes(*imported.module, fx::Opcode::CallMethod, "dim"), 0u);
-  // and so are the inputs that decide something, fixed at their defaults
+  // inputs that decide a branch are removed as well: they are fixed at their defaults
   EXPECT_EQ(imported.module->forward_schema().to_string(), "x");
 }
 
@@ -47,7 +47,7 @@ TEST(TorchScriptControlFlow, ThatDependsOnDataIsAnErrorWithModuleAndLine) {
       path +
           ": module 'inner' (make_torchscript_fixtures.py:178): an if depends on data, which "
           "is known only when the model runs; trace the model instead, or keep that module as "
-          "one opaque step when you inspect or run it (--skip 'inner')");
+          "one opaque node when you inspect or run it (--skip 'inner')");
   try {
     import_torchscript(path);
   } catch (const Error& e) {
@@ -59,7 +59,7 @@ TEST(TorchScriptControlFlow, AttributesThatChangeAreAnError) {
   const std::string path = fixture("stateful").string();
   EXPECT_EQ(import_error(path), path +
                                     ": the model itself: the model assigns its attribute 'count' "
-                                    "while it runs; a graph has no attributes that change");
+                                    "while it runs, which a graph cannot represent");
 }
 
 TEST(TorchScriptControlFlow, GrowingListsAndDictsAreResolved) {

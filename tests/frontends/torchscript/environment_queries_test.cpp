@@ -1,4 +1,4 @@
-// Code that asks about more than sizes: devices, gradients, element types, identity.
+// Code that queries devices, gradients, element types and identity.
 
 #include "core/temp_dir.h"
 #include "frontends/torchscript/reference.h"
@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// The shapes of the inputs that the file describes, by the names of its arguments.
+/// The shapes of the inputs described in the file, by argument name.
 TorchScriptOptions with_shapes(const Reference& reference) {
   TorchScriptOptions options;
   const auto& arguments = reference.module.get_method("forward").function().getSchema().arguments();
@@ -27,7 +27,7 @@ class EveryModelDecidedByShapes : public ::testing::TestWithParam<const char*> {
 
 TEST_P(EveryModelDecidedByShapes, RunsLikeLibtorch) {
   const std::filesystem::path path = fixture(GetParam());
-  const at::NoGradGuard no_grad;  // libtorch takes its short cuts, the graph does not
+  const at::NoGradGuard no_grad;  // libtorch takes its fast paths, the graph does not
   Reference reference = load_reference(path);
   const TorchScriptModel imported = import_torchscript(path, with_shapes(reference));
   const fx::Value result = imported.module->invoke(as_values(reference.inputs));
@@ -38,7 +38,7 @@ TEST_P(EveryModelDecidedByShapes, RunsLikeLibtorch) {
 
 TEST_P(EveryModelDecidedByShapes, AsksForThem) {
   EXPECT_THAT(import_error(fixture(GetParam())),
-              HasSubstr("depends on the sizes of the inputs; tell them (--shape "));
+              HasSubstr("depends on the sizes of the inputs; give the input shapes (--shape "));
 }
 
 INSTANTIATE_TEST_SUITE_P(TorchScript, EveryModelDecidedByShapes,
@@ -53,12 +53,12 @@ INSTANTIATE_TEST_SUITE_P(TorchScript, EveryModelDecidedByShapes,
 
 class TorchScriptQuestions : public ::testing::Test {
  protected:
-  /// A model that gives x + 1 where `condition` holds and x + 2 otherwise.
+  /// A model that returns x + 1 if `condition` holds and x + 2 otherwise.
   std::string asking(const std::string& condition, const std::string& first = "") {
     return scripted(folder_.path(), "def forward(self, x, y):\n  " + first + "\n  if " + condition +
                                         ":\n    return x + 1\n  return x + 2\n");
   }
-  /// Which of the two it is read as.
+  /// Whether the imported graph takes the branch for a true condition.
   bool answer(const std::string& path, const TorchScriptOptions& options = {}) {
     const TorchScriptModel imported = import_torchscript(path, options);
     const std::vector<fx::Value> inputs = {at::zeros({1, 2, 3}), at::zeros({1})};

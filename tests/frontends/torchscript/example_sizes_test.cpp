@@ -1,4 +1,4 @@
-// Models that decide by the sizes of their inputs.
+// Models with branches that depend on the sizes of their inputs.
 
 #include "core/temp_dir.h"
 #include "frontends/torchscript/reference.h"
@@ -16,7 +16,7 @@ namespace {
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
-/// As Swin does: pads, and shifts only where there is more than one window.
+/// As in Swin: pads, and shifts only if there is more than one window.
 constexpr const char* kWindows = R"(
 def forward(self, x):
     y = torch.relu(x)
@@ -36,7 +36,7 @@ TorchScriptOptions shaped(std::vector<int64_t> shape, const char* name = "x") {
 
 class ExampleSizes : public ::testing::Test {
  protected:
-  /// Of the imported graph and libtorch, on an input of this shape.
+  /// The difference between the imported graph and libtorch, on an input of this shape.
   double difference_for(const std::string& path, const std::vector<int64_t>& shape) {
     const TorchScriptModel imported = import_torchscript(path, shaped(shape));
     Reference reference = load_reference(path);
@@ -88,7 +88,7 @@ TEST_F(ExampleSizes, ThatDecideNothingStayOpen) {
 TEST_F(ExampleSizes, ThatAreNotGivenAreAskedFor) {
   const std::string path = scripted(folder_.path(), kWindows);
   EXPECT_THAT(import_error(path),
-              EndsWith("an if depends on the sizes of the inputs; tell them (--shape "
+              EndsWith("an if depends on the sizes of the inputs; give the input shapes (--shape "
                        "NAME=1x3x224x224), or trace the model instead"));
 }
 
@@ -100,9 +100,9 @@ TEST_F(ExampleSizes, ThatAreNotGivenToAModuleAreAskedFor) {
   outer.define("def forward(self, x):\n  return self.inner.forward(x)\n");
   outer.save(path);
   EXPECT_THAT(import_error(path),
-              EndsWith("an if depends on the sizes of the inputs; tell them (--shape "
+              EndsWith("an if depends on the sizes of the inputs; give the input shapes (--shape "
                        "NAME=1x3x224x224), trace the model instead, or keep that module as one "
-                       "opaque step when you inspect or run it (--skip 'inner')"));
+                       "opaque node when you inspect or run it (--skip 'inner')"));
 }
 
 TEST_F(ExampleSizes, ThatNoTensorHasDecideNothing) {
@@ -112,7 +112,7 @@ TEST_F(ExampleSizes, ThatNoTensorHasDecideNothing) {
               HasSubstr("an if depends on sizes that do not follow from the given shapes"));
 }
 
-/// Elements of the example are made up, so nothing may follow from them.
+/// Elements of the example inputs are arbitrary, so no branch may depend on them.
 TEST_F(ExampleSizes, AnswerNothingAboutData) {
   for (const char* condition : {"bool(x.sum() > 0)", "x.nonzero().size(0) > 1",
                                 "x[x > 0].numel() > 1", "int(x.max()) + x.size(0) > 1",

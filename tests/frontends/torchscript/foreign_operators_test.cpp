@@ -1,4 +1,4 @@
-// Operators of libraries that are not loaded here.
+// Operators of libraries that are not loaded.
 
 #include "core/temp_dir.h"
 #include "frontends/torchscript/reference.h"
@@ -43,7 +43,7 @@ TEST(TorchScriptForeignOperators, ThatDoNotFitAreNamed) {
   const std::string path = with_code(plain, "torch.split(x, 1)", "ops.acme.parts(x)");
   EXPECT_THAT(import_error(path),
               ::testing::MatchesRegex(
-                  ".*: calls acme::parts, an operator of another library that is not known here, "
+                  ".*: calls acme::parts, an unknown operator of another library, "
                   "and cannot be read without it \\([^\n]*\\); export the model to ONNX with that "
                   "library instead"));
 }

@@ -36,7 +36,7 @@ struct Layer {
   const char* text;
 };
 
-/// Attributes are those of the layers the files were made of, wherever they had to be read.
+/// Attributes equal those of the original layers, whichever part of the file they come from.
 TEST(TorchScriptLeaves, HaveTheirAttributes) {
   const std::vector<Layer> layers = {
       {"conv1",
@@ -106,7 +106,7 @@ TEST(TorchScriptModel, NodesKnowTheirModule) {
   size_t seen = 0;
   for (const fx::Node& node : imported.module->graph().nodes()) {
     if (node.target() != "torch.pow") continue;
-    EXPECT_EQ(node.module_path(), "first.6");  // local response norm, which is entered
+    EXPECT_EQ(node.module_path(), "first.6");  // local response norm, which is inlined
     ++seen;
   }
   EXPECT_EQ(seen, 1u);

@@ -1,4 +1,5 @@
-// Files whose code or values are nested or shared without end: one line, soon, and no crash.
+// Files with extremely nested or shared code or values: the import fails soon, with one line and
+// without a crash.
 
 #include "core/temp_dir.h"
 #include "frontends/torchscript/large_stack.h"
@@ -20,7 +21,7 @@ using ::testing::HasSubstr;
 
 constexpr const char* kFields = "  __parameters__ = []\n  __buffers__ = []\n  training : bool\n";
 
-/// An archive that torch.jit.save would not write.
+/// An archive with given contents, which torch.jit.save would not write.
 std::string archive(const std::filesystem::path& folder, const std::string& code,
                     const std::string& data) {
   std::string path = (folder / "nested.pt").string();
@@ -37,7 +38,7 @@ std::string text(const std::string& text) {
   return "X" + std::string(1, static_cast<char>(text.size())) + "\0\0\0"s + text;
 }
 
-/// Each function calls the next, inside of so many ifs; those called come last or first.
+/// Each function calls the next one inside `ifs` nested ifs; called functions come first or last.
 std::string chain(const std::filesystem::path& folder, int functions, int ifs, bool called_first) {
   std::string code;
   for (int i = 0; i < functions; ++i) {
@@ -58,7 +59,7 @@ std::string chain(const std::filesystem::path& folder, int functions, int ifs, b
                  "\x80\x02"s + "c__torch__\nM\n)\x81}(" + text("training") + "\x88ub.");
 }
 
-/// Modules of which each has the next twice.
+/// Modules in which each contains the next one twice.
 std::string doubling_modules(const std::filesystem::path& folder, int count) {
   std::string code, begin, end;
   for (int i = 0; i < count; ++i) {
@@ -87,7 +88,7 @@ TEST(TorchScriptNesting, IfsInFunctionsThatCallEachOther) {
 TEST(TorchScriptNesting, FunctionsThatAreCompiledInsideOfOthers) {
   const test::TempDir folder;
   EXPECT_THAT(import_error(chain(folder.path(), 1500, 3, false)),
-              EndsWith("functions call each other 400 deep"));
+              EndsWith("function calls are nested 400 deep"));
   EXPECT_THAT(import_error(chain(folder.path(), 300, 20, false)),
               EndsWith("ifs and loops are nested 2000 deep"));
 }
@@ -97,8 +98,8 @@ TEST(TorchScriptNesting, ModulesThatAreSharedAgainAndAgain) {
   EXPECT_EQ(import_error(doubling_modules(folder.path(), 12)), "no error");
   const std::string path = doubling_modules(folder.path(), 30);
   EXPECT_EQ(import_error(path), path +
-                                    ": record 'data.pkl' is damaged: its values share others so "
-                                    "often that they are too many");
+                                    ": record 'data.pkl' is damaged: its shared values expand to "
+                                    "too many values");
 }
 
 TEST(LargeStack, HoldsWhatDoesNotFitOtherwise) {
@@ -127,7 +128,7 @@ TEST(LargeStack, ThrowsAndHasModesAsTheCaller) {
 TEST(LargeStack, ThatNoSystemHasIsAnError) {
   EXPECT_THAT([] { torchscript::run_on_large_stack(size_t{1} << 60, [] {}); },
               ::testing::ThrowsMessage<std::exception>(
-                  HasSubstr("the system has no stack of 1099511627776 MB")));
+                  HasSubstr("the system cannot provide a stack of 1099511627776 MB")));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
-/// A model whose forward(self, x) gives what `expression` says.
+/// A model whose forward(self, x) returns `expression`.
 std::string model_of(const test::TempDir& folder, const std::string& expression) {
   const std::string plain =
       scripted(folder.path(), "def forward(self, x):\n  return torch.relu(x)\n");
@@ -101,7 +101,7 @@ const Case kCases[] = {
 INSTANTIATE_TEST_SUITE_P(TorchScript, NewerOperator, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
-/// A module that is skipped runs its TorchScript code.
+/// A skipped module runs its TorchScript code.
 TEST(NewerOperators, RunInLibtorchToo) {
   const test::TempDir folder;
   const std::string path = model_of(folder, "torch.scaled_dot_product_attention(x, x, x)");
@@ -127,7 +127,7 @@ TEST(NewerOperators, ThatNobodyKnowsAreNamedWhenTheyDoNotFit) {
   const std::string path = model_of(folder, "torch.of_the_year_2041(x, how=3)");
   EXPECT_THAT(import_error(path),
               ::testing::MatchesRegex(
-                  ".*: calls aten::of_the_year_2041, an operator that is not known here, and "
+                  ".*: calls aten::of_the_year_2041, an unknown operator, and "
                   "cannot be read without it \\([^\n]*\\); export the model to ONNX instead"));
 }
 
@@ -135,8 +135,8 @@ at::Tensor extra_tensor(const std::string& bytes, at::IntArrayRef shape) {
   return at::from_blob(const_cast<char*>(bytes.data()), shape, at::kFloat).clone();
 }
 
-/// Traced and computed by torch 2 (scripts/make_torch2_fixture.py): an encoder layer's short cut,
-/// grouped queries, RMSNorm.
+/// Traced and computed by torch 2 (scripts/make_torch2_fixture.py): the fast path of an encoder
+/// layer, grouped queries, RMSNorm.
 TEST(NewerOperators, AFileOfTorch2ComputesWhatTorch2Computed) {
   const at::NoGradGuard no_grad;
   const TorchScriptModel imported = import_torchscript(fixture("torch2.traced"));

@@ -1,4 +1,4 @@
-// Models that are not committed: those of SPARSEBIT_DATA.
+// Models that are not in the repository, from the folder SPARSEBIT_DATA.
 
 #include "frontends/torchscript/reference.h"
 

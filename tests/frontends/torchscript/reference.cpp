@@ -26,7 +26,8 @@ at::Tensor make_input(const std::string& line) {
   return type == "long" ? at::randint(limit, shape, at::kLong) : at::randn(shape);
 }
 
-/// Dict entries in the order of their keys: TorchScript and we may keep another.
+/// Collects tensors; dict entries in the order of their keys, because TorchScript and the imported
+/// graph may order them differently.
 void collect(const fx::Value& value, std::vector<at::Tensor>& tensors) {
   if (value.is_tensor()) tensors.push_back(value.tensor());
   if (value.is_sequence()) {

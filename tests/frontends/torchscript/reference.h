@@ -12,7 +12,7 @@ namespace sparsebit::frontends::testing {
 
 std::filesystem::path fixture(const std::string& name);
 
-/// The file as libtorch itself loads and runs it, with the inputs its record `inputs` describes.
+/// The file as libtorch itself loads and runs it, with the inputs described in its record `inputs`.
 struct Reference {
   torch::jit::Module module;
   std::vector<at::Tensor> inputs;
@@ -30,22 +30,22 @@ std::vector<at::Tensor> tensors_in(const fx::Value& value);
 /// when their structure or shapes differ.
 double difference(const fx::Value& a, const fx::Value& b);
 
-/// Imports the file, runs both and gives the difference of the results. Random numbers are the same
-/// for both.
+/// Imports the file, runs graph and reference, and returns the difference of the results. Both use
+/// the same random numbers.
 double import_difference(const std::filesystem::path& path, const TorchScriptOptions& options = {});
 
-/// Saves a scripted model whose `forward` is `code`, in a folder that outlives it.
+/// Saves a scripted model whose `forward` is `code` in a folder; returns its path.
 std::string scripted(const std::filesystem::path& folder, const std::string& code);
 
-/// Copies a file, with other text at the first place of `old_text` in its code: operators that
-/// libtorch cannot compile are written like that.
+/// Copies a file and replaces the first occurrence of `old_text` in its code: for operators that
+/// libtorch cannot compile.
 std::string with_code(const std::string& from, const std::string& old_text,
                       const std::string& new_text);
 
-/// How many nodes have this opcode and target.
+/// The number of nodes with this opcode and target.
 size_t count_nodes(const fx::GraphModule& module, fx::Opcode op, const std::string& target);
 
-/// The text of the Error that importing throws.
+/// The message of the Error thrown by the import.
 std::string import_error(const std::filesystem::path& path, const TorchScriptOptions& options = {});
 
 }  // namespace sparsebit::frontends::testing

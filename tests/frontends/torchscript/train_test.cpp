@@ -1,4 +1,4 @@
-// Fine-tuning an imported model does to it what it does to the original.
+// Fine-tuning an imported model has the same effect as fine-tuning the original.
 
 #include "frontends/torchscript/reference.h"
 
@@ -23,7 +23,7 @@ void step(const std::vector<at::Tensor>& parameters) {
   }
 }
 
-/// libtorch lists the parameters of a module at each of its paths; a step changes each once.
+/// The parameters, each once: libtorch lists those of a shared module at each of its paths.
 std::vector<at::Tensor> parameters_of(const torch::jit::Module& module) {
   std::vector<at::Tensor> result;
   for (const at::Tensor& parameter : module.parameters()) {
@@ -34,7 +34,7 @@ std::vector<at::Tensor> parameters_of(const torch::jit::Module& module) {
   return result;
 }
 
-/// One step of gradient descent on each; gives both losses.
+/// One step of gradient descent on both models; returns both losses.
 std::pair<double, double> train_once(Reference& reference, fx::GraphModule& imported) {
   at::manual_seed(3);
   const at::Tensor expected = loss_of(reference.run());
@@ -49,7 +49,7 @@ std::pair<double, double> train_once(Reference& reference, fx::GraphModule& impo
   return {expected.item<double>(), loss.item<double>()};
 }
 
-/// Every parameter and buffer of the original that the graph has; says how many.
+/// Compares every parameter and buffer of the original that is in the graph; returns their number.
 size_t expect_same_state(const Reference& reference, const fx::GraphModule& imported) {
   size_t compared = 0;
   const auto compare = [&](const std::string& name, const at::Tensor& expected) {

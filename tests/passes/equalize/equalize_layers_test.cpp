@@ -90,7 +90,7 @@ TEST(EqualizeLayers, ABiasOfTwoLayersStaysOne) {
   EXPECT_TRUE(run_selected(*module, {"equalize_layers"}).changes.empty());
 }
 
-// A channel ten times as large would have a bias beyond float16's largest number, 65504.
+// Scaling a channel by ten would give a bias beyond the largest float16, 65504.
 TEST(EqualizeLayers, NumbersThatTheTypeCannotHoldAreNotMade) {
   const auto module =
       model_of("%x = input()\n%a = self.one(%x)\n%b = torch.relu(%a)\n%c = self.two(%b)\nreturn %c",
@@ -115,7 +115,7 @@ TEST(EqualizeLayers, Relu6GetsALimitPerChannel) {
             "%minimum = torch.minimum(%relu, %b_limit)\n%c = self.two(%minimum)\nreturn %c\n");
 }
 
-// Bounds of a clamp may be tensors of the file.
+// Bounds of a clamp may be constant tensors.
 TEST(EqualizeLayers, LimitsThatAreTensors) {
   const auto module = model_of(
       "%x = input()\n%l = self.low\n%h = self.high\n%a = self.one(%x)\n"
@@ -132,7 +132,7 @@ TEST(EqualizeLayers, LimitsThatAreTensors) {
             std::string::npos);
 }
 
-// As an ONNX file has it; one that cuts elsewhere is not scaled.
+// As in ONNX files; a clamp with another lower bound than 0 is not scaled.
 TEST(EqualizeLayers, ClampsAreLimitsToo) {
   for (const char* bounds : {"0, 4", "-1, 1"}) {
     const auto module = model_of(std::string("%x = input()\n%a = self.one(%x)\n"
@@ -169,7 +169,7 @@ TEST(EqualizeLayers, ChainsWithDepthwiseAndGroups) {
   EXPECT_TRUE(at::allclose(first, second, 5e-2));
 }
 
-// The weight in the middle ends where it began; its bias does not.
+// The weight of the middle layer ends unchanged, but its bias does not.
 TEST(EqualizeLayers, BiasesFollowEvenIfWeightsReturn) {
   const auto module = model_of(
       "%x = input()\n%a = self.one(%x)\n%b = self.two(%a)\n%c = self.three(%b)\nreturn %c",
@@ -189,7 +189,7 @@ TEST(EqualizeLayers, BiasesFollowEvenIfWeightsReturn) {
   run_and_compare(*module, {"equalize_layers"}, {random_input({1, 1, 2, 2})}, kTolerance);
 }
 
-// Nothing to gain: then nothing is touched, not even the limit of the relu6.
+// Layers with equal ranges are not changed, nor is the limit of the relu6.
 TEST(EqualizeLayers, EqualLayersStay) {
   const auto module =
       model_of("%x = input()\n%a = self.one(%x)\n%b = self.act(%a)\n%c = self.two(%b)\nreturn %c",
@@ -213,7 +213,7 @@ TEST(EqualizeLayers, WhatOthersReadStays) {
   check("%x = input()\n%a = self.one(%x)\n%b = self.one(%a)\n%c = self.one(%b)\nreturn %c");
 }
 
-// A channel that is almost off must not make its bias infinite.
+// The bias of an almost unused channel must not become infinite.
 TEST(EqualizeLayers, FactorsAreBounded) {
   const auto module = model_of("%x = input()\n%a = self.one(%x)\n%b = self.two(%a)\nreturn %b",
                                {{"one", nn::Conv2d(3, 4, 1)}, {"two", nn::Conv2d(4, 2, 1)}});

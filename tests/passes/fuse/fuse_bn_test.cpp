@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
                              {3, 4}}),
     [](const auto& info) { return std::string(info.param.name); });
 
-// The formulas of the specification, by hand: gamma -2, beta 1, mean 3, variance 4 - eps.
+// The formulas computed by hand: gamma -2, beta 1, mean 3, variance 4 - eps.
 TEST(FuseBnNumbers, FollowTheFormula) {
   const auto module =
       model_of(kLayerThenNorm, {{"layer", nn::Conv2d(1, 1, 1)}, {"bn", nn::BatchNorm2d(1)}});
@@ -144,7 +144,7 @@ TEST(FuseBnRefuses, TrainingAndMissingStatistics) {
   EXPECT_TRUE(run_selected(*untracked, {"fuse_bn"}).changes.empty());
 }
 
-// The convolution's own value would be gone (B-27).
+// The convolution's own result would be lost (B-27).
 TEST(FuseBnRefuses, AConvolutionWithOtherUsers) {
   const auto module = randomized(
       "%x = input()\n%a = self.layer(%x)\n%b = self.bn(%a)\n%c = torch.add(%a, %b)\nreturn %c",
@@ -153,14 +153,14 @@ TEST(FuseBnRefuses, AConvolutionWithOtherUsers) {
 }
 
 TEST(FuseBnRefuses, ALinearLayerOnSequences) {
-  // Axis 1 is the length here, not the features; that both are 6 does not make them the same.
+  // Axis 1 is the length here, not the features, even though both have size 6.
   const auto module =
       randomized(kLayerThenNorm, {{"layer", nn::Linear(4, 6)}, {"bn", nn::BatchNorm1d(6)}});
   fx::record_shapes(*module, {random_input({2, 6, 4})});
   EXPECT_TRUE(run_selected(*module, {"fuse_bn"}).changes.empty());
 }
 
-// Without a batch, axis 1 of a convolution is its rows.
+// Without a batch, axis 1 of a convolution's result is the image rows.
 TEST(FuseBnRefuses, AConvolutionWithoutABatch) {
   const auto module =
       randomized(kLayerThenNorm, {{"layer", nn::Conv2d(3, 4, 3)}, {"bn", nn::BatchNorm1d(4)}});
@@ -213,7 +213,7 @@ TEST(FuseBnChain, HoweverMany) {
   EXPECT_EQ(module.graph().size(), 3u);
 }
 
-// What get_attr reads must not change with the layer.
+// A weight that is also read by get_attr must not be changed.
 TEST(FuseBnShared, AWeightThatIsReadBesides) {
   const auto module = randomized(
       "%x = input()\n%a = self.layer(%x)\n%b = self.bn(%a)\n%w = self.layer.weight\n"
@@ -226,7 +226,7 @@ TEST(FuseBnShared, AWeightThatIsReadBesides) {
             "%c = torch.matmul(%layer_bn, %w)\nreturn %c\n");
 }
 
-// A new layer does not go into a module that is called as a whole.
+// No layer is added to a module that is called as a whole.
 TEST(FuseBnShared, ALayerInsideACalledModule) {
   const auto block = std::make_shared<fx::Module>("Block", "x");
   block->add_module("conv", nn::Conv2d(2, 2, 1));
@@ -336,9 +336,9 @@ TEST(FuseBnBeforePadding, ZerosStayZerosWhereNothingIsShifted) {
             "%x = input()\n%b = self.layer(%x)\nreturn %b\n");
 }
 
-// --- weights that are quantized already ---------------------------------------------------------
+// --- quantized weights --------------------------------------------------------------------------
 
-// Integers are what they were, or mirrored, and stand for the weight times the factor (B-28).
+// Integers stay the same, or are mirrored, and represent the weight times the factor (B-28).
 TEST(ScaleGrid, KeepsTheIntegersWhateverTheSign) {
   const int64_t lowest = -128, highest = 127;
   const at::Tensor factor = at::tensor({2.0, -0.5, 1.0}).to(at::kDouble);
@@ -363,7 +363,7 @@ TEST(ScaleGrid, ADeadChannelKeepsAScaleToDivideBy) {
   EXPECT_EQ(scaled.zero_point.item<int64_t>(), 3);
 }
 
-// A bias and a batch norm without gamma and beta: what the ancestor crashed on (B-41).
+// A bias and a batch norm without gamma and beta, on which the Python Sparsebit crashed (B-41).
 TEST(ReadBatchNorm, MissingParametersCountAsOneAndZero) {
   const auto module = model_of("%x = input()\n%a = self.bn(%x)\nreturn %a",
                                {{"bn", nn::BatchNorm2d(2, {{"affine", false}})}});

@@ -25,7 +25,7 @@ std::string text_with(const std::string& step) {
   return "%x = input()\n%k = self.k\n%a = self.layer(%x)\n%y = " + step + "\nreturn %y";
 }
 
-/// Runs the pass on a layer and a step that reads it and a constant %k of this shape.
+/// Runs the pass on a layer and a node that reads the layer and a constant %k of this shape.
 void expect_case(const ScaleCase& given, const fx::ModulePtr& layer, const fx::Value& input) {
   SCOPED_TRACE(c10::str(given.step, " ", at::IntArrayRef(given.constant)));
   const auto module = model_of(text_with(given.step), {{"layer", layer->clone()}},
@@ -64,7 +64,7 @@ TEST(FuseScale, ColumnsOfALinearLayer) {
     expect_case(given, nn::Linear(4, 6), random_input({2, 5, 4}));
 }
 
-// As detection networks write a batch norm whose numbers do not change.
+// A frozen batch norm, as written by detection networks.
 TEST(FuseScale, ScaleAndShiftInOneRun) {
   const auto module =
       model_of(R"(
@@ -84,7 +84,7 @@ TEST(FuseScale, ScaleAndShiftInOneRun) {
             "%x = input()\n%a = self.layer(%x)\n%y = torch.relu(%a)\nreturn %y\n");
 }
 
-// Without a batch, [1, 6, 1, 1] would add one.
+// Without a batch, a constant of shape [1, 6, 1, 1] would add a batch axis.
 TEST(FuseScale, AConstantThatChangesTheShapeStays) {
   expect_case({"torch.mul(%a, %k)", {1, 6, 1, 1}, false}, nn::Conv2d(4, 6, 3),
               random_input({4, 8, 8}));
@@ -122,7 +122,7 @@ TEST(FuseScale, WhatIsTrainedStaysTrained) {
   }
 }
 
-// The head of a language model has the weight of its embedding.
+// The head of a language model shares the weight of its embedding.
 TEST(FuseScale, TiedWeightsStayTied) {
   const auto module = model_of(
       "%x = input()\n%e = self.embedding(%x)\n%a = self.head(%e)\n%y = torch.mul(%a, 0.5)\n"

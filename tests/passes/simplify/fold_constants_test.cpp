@@ -73,7 +73,7 @@ TEST(FoldConstants, SmallExpressionsDoNotBecomeLargeTensors) {
   EXPECT_EQ(simplified("fold_constants", text), text);
 }
 
-// Two readers of one buffer, and one of them writes.
+// One buffer with two readers, one of which writes to it.
 TEST(FoldConstants, StateThatAnotherNodeWritesStays) {
   const std::string text =
       "%x = input()\n%n = self.count\n%m = %n.add_(1)\n%k = self.count\n"
@@ -90,7 +90,7 @@ TEST(FoldConstants, ParametersOfCalledLayersStay) {
   EXPECT_TRUE(run_selected(*module, {"fold_constants"}).changes.empty());
 }
 
-// Integers in the file are what makes it small.
+// Dequantizing them would make the model larger.
 TEST(FoldConstants, QuantizedWeightsStayIntegers) {
   const auto module = model_of(
       "%x = input()\n%w = self.w\n%s = self.scale\n%d = onnx.DequantizeLinear(%w, %s)\n"

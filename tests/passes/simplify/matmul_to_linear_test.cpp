@@ -46,7 +46,7 @@ TEST(MatmulToLinear, TellsEachChangeOnce) {
   EXPECT_THAT(report.changes[0].after, testing::ElementsAre("m_1"));
 }
 
-// The weight is a transposed copy; the bias is the tensor itself, whoever else uses it.
+// The weight is a transposed copy; the bias is the tensor itself, which stays shared.
 TEST(MatmulToLinear, ABiasStaysSharedAndAsTrainedAsItWas) {
   const auto module = model_of(
       "%x = input()\n%w = self.w\n%b = self.b\n%m = torch.matmul(%x, %w)\n"

@@ -29,7 +29,7 @@ TEST(MergeReshapes, AListOfSizesStaysAsItIs) {
   EXPECT_EQ(simplified("merge_reshapes", text), text);
 }
 
-// One rule makes nodes that the next rule of the same sweep meets.
+// One rule creates nodes that the next rule of the same sweep matches.
 TEST(MergeReshapes, RulesGetAlongWithEachOther) {
   EXPECT_EQ(simplified("merge_reshapes", R"(
       %x = input()

@@ -49,7 +49,8 @@ TEST(MergeTransposes, AListOfSizesIsNotOneSize) {
   EXPECT_NE(module->graph().find("t"), nullptr);
 }
 
-// A linear layer with one row takes an axis away, so the rank of its input says nothing.
+// A linear layer with a vector as weight removes an axis, so the rank of its result is not its
+// input's.
 TEST(MergeTransposes, TheRankBehindALinearLayerOfOneRow) {
   const auto module = test::model_of(
       "%x = input()\n%w = self.w\n%r = torch.relu(%x)\n%l = torch.nn.functional.linear(%r, %w)\n"

@@ -53,7 +53,7 @@ TEST(OutOfPlace, WritesThatOthersSeeStay) {
   EXPECT_EQ(simplified("out_of_place", input), input);
 }
 
-// Tracing makes tensors of numbers: int64 and float64, without axes.
+// Tracing turns numbers into 0-d tensors of int64 or float64.
 TEST(OutOfPlace, NumbersThatAreTensors) {
   const test::Tensors numbers = {{"i", at::scalar_tensor(1, at::kLong)},
                                  {"f", at::scalar_tensor(2., at::kDouble)}};
@@ -63,7 +63,7 @@ TEST(OutOfPlace, NumbersThatAreTensors) {
                        {}, numbers),
             "%x = input()\n%i = self.i\n%f = self.f\n%a = torch.abs(%x)\n"
             "%b = %a.add(%i)\n%c = %b.mul(%f)\nreturn %c\n");
-  // float32 without axes becomes float64 when a float64 is added.
+  // A 0-d float32 becomes float64 when a float64 is added.
   const std::string one =
       "%x = input()\n%f = self.f\n%a = torch.sum(%x)\n%b = %a.add_(%f)\nreturn %b\n";
   EXPECT_EQ(simplified("out_of_place", one, {}, numbers), one);
@@ -75,7 +75,7 @@ TEST(OutOfPlace, ATypeThatWouldChangeStays) {
   EXPECT_EQ(simplified("out_of_place", text), text);
 }
 
-// What a pure operator gives would have another type, or mean something else.
+// The result of a pure operator would have another type or another meaning.
 TEST(OutOfPlace, OtherOperatorsStay) {
   for (const char* write : {"logical_not_()", "bernoulli_()", "cumsum_(0)"}) {
     const auto module =
@@ -84,7 +84,7 @@ TEST(OutOfPlace, OtherOperatorsStay) {
   }
 }
 
-// torch.positive gives its input itself, so that both change.
+// torch.positive returns its input itself, so that both change.
 TEST(OutOfPlace, AliasesOfEveryKindAreKnown) {
   const std::string shuffled =
       "%x = input()\n%a = torch.abs(%x)\n%g = torch.channel_shuffle(%a, 1)\n"

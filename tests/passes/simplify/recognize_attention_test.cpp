@@ -52,7 +52,7 @@ TEST(RecognizeAttention, TransposesTwiceAndThenNotAtAll) {
             "scale=1.0)\nreturn %scaled_dot_product_attention\n");
 }
 
-// Pooling by a vector of weights is no attention.
+// Pooling by a vector of weights is not attention.
 TEST(RecognizeAttention, AVectorIsNoKey) {
   EXPECT_THAT(simplified("recognize_attention", R"(
       %x = input()

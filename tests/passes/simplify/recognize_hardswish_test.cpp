@@ -27,7 +27,7 @@ TEST(RecognizeHardswish, InAllItsForms) {
               HasSubstr("clamp"));
 }
 
-// The three may stand in the graph, and before x.
+// The constant 3 may be a node of the graph, and the first operand.
 TEST(RecognizeHardswish, TheConstantIsNotTakenForX) {
   EXPECT_EQ(simplified("recognize_hardswish", R"(
       %x = input()

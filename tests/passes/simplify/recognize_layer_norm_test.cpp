@@ -98,13 +98,13 @@ TEST(RecognizeLayerNorm, WithTorchVar) {
       "return %layer_norm\n";
   for (const char* how : {"[-1], unbiased=False, keepdim=True", "[1], correction=0, keepdim=True"})
     EXPECT_EQ(simplified("recognize_layer_norm", text(how)), expected) << how;
-  // Divided by one less than the number of elements, or over another axis, it is none.
+  // A variance that is unbiased, or over another axis, is not that of a layer norm.
   for (const char* how : {"[-1], unbiased=True, keepdim=True", "[-1], correction=1, keepdim=True",
                           "[-1], unbiased=False, keepdim=True, correction=1"})
     EXPECT_THAT(simplified("recognize_layer_norm", text(how)), Not(HasSubstr("layer_norm"))) << how;
 }
 
-// As exporters write rsqrt.
+// Exporters write rsqrt as 1 / sqrt(x).
 TEST(RecognizeLayerNorm, TimesOneByTheRoot) {
   for (const char* inverse : {"torch.reciprocal(%s)", "torch.div(1.0, %s)"}) {
     EXPECT_THAT(

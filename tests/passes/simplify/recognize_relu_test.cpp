@@ -59,7 +59,7 @@ TEST(RecognizeRelu, AReluAndALimit) {
             "return (%clamp, %s)\n");
 }
 
-// float32 and a float64 bound with an axis make float64.
+// float32 with a float64 bound that has an axis gives float64.
 TEST(RecognizeRelu, ABoundThatChangesTheTypeStays) {
   const test::Tensors zero = {{"z", at::zeros({1}, at::kDouble)}};
   for (const char* step : {"torch.maximum(%x, %z)", "torch.clamp(%x, %z)"}) {

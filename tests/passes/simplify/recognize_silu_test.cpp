@@ -28,7 +28,7 @@ TEST(RecognizeSilu, IntegersStay) {
               Not(HasSubstr("silu")));
 }
 
-// Without recorded types, what follows from the steps before has to be true.
+// Without recorded types, types derived from upstream nodes have to be correct.
 TEST(RecognizeSilu, WhatMayBeIntegersStays) {
   for (const char* number : {"torch.nn.functional.linear(%x, %w)", "operator.getitem(%p, 1)"}) {
     const std::string text = std::string(

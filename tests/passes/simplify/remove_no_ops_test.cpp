@@ -35,7 +35,7 @@ TEST(RemoveNoOps, BranchesThatAreNeverTaken) {
       return %e)",
                        {}, {{"on", at::ones({}, at::kBool)}, {"off", at::zeros({}, at::kBool)}}),
             "%x = input()\n%e = torch.neg(%x)\nreturn %e\n");
-  // The dead branch decides about the shape.
+  // The dead branch determines the shape.
   EXPECT_THAT(simplified("remove_no_ops",
                          "%x = input()\n%c = self.on\n%w = self.wide\n"
                          "%a = torch.where(%c, %x, %w)\nreturn %a",
@@ -43,7 +43,7 @@ TEST(RemoveNoOps, BranchesThatAreNeverTaken) {
               testing::HasSubstr("where"));
 }
 
-// A traced file has numbers as tensors without dimensions; one that is trained is no constant.
+// Traced files contain numbers as 0-d tensors; a trained one is not constant.
 TEST(RemoveNoOps, NumbersThatAreTensors) {
   EXPECT_EQ(simplified("remove_no_ops",
                        "%x = input()\n%c = self.one\n%a = torch.mul(%x, %c)\n%b = torch.neg(%a)\n"

@@ -9,7 +9,7 @@ namespace {
 
 using test::simplified;
 
-// Axis by keyword, by default, negative, and a slice of the parts (B-13).
+// Axis by keyword, by default and negative, and a slice of the parts (B-13).
 TEST(UnbindGetitem, EveryWayToGiveTheAxis) {
   EXPECT_EQ(simplified("unbind_getitem_to_subtensor", R"(
       %x = input()

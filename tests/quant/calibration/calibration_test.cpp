@@ -68,7 +68,7 @@ TEST(Calibration, ThreadsChangeNoBit) {
   at::set_num_threads(before);
 }
 
-/// Quantizers that have more than scales must not mix up what threads see.
+/// Quantizers with observers of their own also merge the statistics of threads correctly.
 TEST(Calibration, ThreadsChangeNoBitOfAnyQuantizer) {
   const zoo::Example example = zoo::make("resnet20");
   const at::Tensor images = at::randn({40, 3, 32, 32});
@@ -117,8 +117,8 @@ QuantModel calibrated(const zoo::Example& example, const at::Tensor& images,
   return model;
 }
 
-/// What a point's value is when everything before it is quantized as the options say: the slow way
-/// round, by running the calibrated model.
+/// The ranges are those of the calibrated model, run with quantizers enabled according to the
+/// options.
 TEST(Calibration, InSequenceRangesAreThoseOfTheQuantizedModel) {
   const zoo::Example example = zoo::make("resnet20");
   at::manual_seed(3);
@@ -163,7 +163,7 @@ TEST(Calibration, InSequenceMemoryAndBatchesChangeNoBit) {
   EXPECT_FALSE(equal(scales_of(calibrated(example, images, {})), expected));
 }
 
-/// As the ancestor: without methods that learn, ranges are those of the float model.
+/// As in the Python Sparsebit: without methods that learn, ranges are those of the float model.
 TEST(Calibration, AsymAloneLeavesRanges) {
   const zoo::Example example = zoo::make("resnet18");
   const at::Tensor images = at::randn({2, 3, 64, 64});
@@ -182,11 +182,11 @@ TEST(Calibration, InSequenceItNeedsTheSamples) {
   EXPECT_THAT([&] { model.calc_qparams({.asym = true, .quantized_ranges = true}); },
               ThrowsMessage<Error>(HasSubstr("prepare_calibration({.keep_samples = true})")));
   EXPECT_THAT([&] { model.calc_qparams({.quantized_ranges = true}); },
-              ThrowsMessage<Error>(HasSubstr("quantized_ranges is a part of asym")));
-  model.calc_qparams();  // nothing was lost
+              ThrowsMessage<Error>(HasSubstr("quantized_ranges requires asym")));
+  model.calc_qparams();  // the statistics are still there
 }
 
-/// A value that is written in place is the same for all who read it, wherever it is kept.
+/// All consumers of a value that is modified in place see the change, wherever it is stored.
 class WritesInPlace : public nn::Module {
  public:
   WritesInPlace() : Module("WritesInPlace", "x") {
@@ -213,7 +213,7 @@ TEST(Calibration, InSequenceWritesInPlaceAreSeen) {
   }
 }
 
-/// The sample that is kept is what was given, also when the model writes to its input.
+/// Kept samples are unchanged, also if the model modifies its input in place.
 class WritesInput : public nn::Module {
  public:
   WritesInput() : Module("WritesInput", "x") {
@@ -298,7 +298,7 @@ std::shared_ptr<Normed> normed() {
   nn::reset_parameters(*model, 5);
   at::manual_seed(6);
   const at::NoGradGuard no_gradients;
-  model->find_tensor("bn.weight")->uniform_(-2, 2);  // some channels turn around
+  model->find_tensor("bn.weight")->uniform_(-2, 2);  // negative for some channels
   model->find_tensor("bn.bias")->uniform_(-1, 1);
   model->find_tensor("bn3.weight")->uniform_(-2, 2);
   return model;
@@ -318,9 +318,8 @@ TEST(BatchNormTuning, FoldedItComputesWhatTheTunedNormsDo) {
   for (const char* scheme : {"per-channel-symmetric", "per-channel-affine"}) {
     SCOPED_TRACE(scheme);
     QConfig config = tuning_config(scheme);
-    config.weight.quantizer.restricted =
-        config.weight.scheme->symmetry ==
-        Symmetry::Symmetric;  // the lowest integer has no mirror image
+    config.weight.quantizer.restricted = config.weight.scheme->symmetry ==
+                                         Symmetry::Symmetric;  // the lowest integer has no negative
     QuantModel model = calibrated_with_norms(*network, x, config);
     EXPECT_EQ(norms_in(model), 3);
     const at::Tensor integers = quantize(*model.module().find_tensor("conv.weight"),
@@ -329,7 +328,7 @@ TEST(BatchNormTuning, FoldedItComputesWhatTheTunedNormsDo) {
     at::Tensor tuned;
     const auto left = model.batchnorm_tuning([&] {
       for (int i = 0; i < 3; ++i) model.forward({x});
-      // What the norms do with their new statistics, not those of the batch.
+      // Norms in eval mode with their new statistics, not those of the batch.
       for (const auto& [path, module] : model.module().named_modules()) module->set_training(false);
       tuned = model.forward({x}).tensor();
     });
@@ -341,7 +340,7 @@ TEST(BatchNormTuning, FoldedItComputesWhatTheTunedNormsDo) {
     const at::NoGradGuard no_gradients;
     const at::Tensor folded = model.forward({x}).tensor();
     EXPECT_TRUE(at::allclose(folded, tuned, 1e-3, 1e-3)) << (folded - tuned).abs().max();
-    // Where a factor is negative, an integer is mirrored; nowhere is it another.
+    // Integers stay the same, or are mirrored where a factor is negative.
     const Quantizer& quantizer = model.layer("conv").weight_quantizer();
     EXPECT_TRUE(quantizer.qparams().scale.gt(0).all().item<bool>());
     const at::Tensor after =
@@ -369,7 +368,7 @@ TEST(BatchNormTuning, WhatCannotBeFoldedStaysAndIsTold) {
             DecisionKind::NormOneScale);
 }
 
-/// Whose norm is over tokens, not over the layer's outputs; and a table that has no bias.
+/// A model with a norm over tokens instead of the layer's output channels, and an embedding.
 class NormedTokens : public nn::Module {
  public:
   NormedTokens() : Module("NormedTokens", "x, i") {
@@ -395,7 +394,7 @@ TEST(BatchNormTuning, OnlyNormsOfTheLayersChannelsAreFolded) {
   for (const Decision& decision : left) EXPECT_EQ(decision.kind, DecisionKind::NormOtherChannels);
 }
 
-/// -8 becomes 7, which is as far from the weight, half a step beyond the last integer.
+/// -8 becomes 7, the nearest integer to the negated weight, which is half a step out of range.
 TEST(BatchNormTuning, TheLowestIntegerIsMirroredToTheHighest) {
   const auto network = normed();
   const at::Tensor x = at::randn({16, 3, 10, 10});
@@ -432,7 +431,7 @@ TEST(BatchNormTuning, AFailureChangesNothing) {
   EXPECT_THAT([&] { model.batchnorm_tuning([] {}); },
               ThrowsMessage<Error>(HasSubstr("a batch norm saw no data")));
   EXPECT_TRUE(at::equal(model.forward({x}).tensor(), before));
-  // The statistics of the model that was given are its own.
+  // The statistics of the given model are not changed.
   EXPECT_TRUE(at::equal(*network->find_tensor("bn.running_mean"), at::zeros({8})));
 }
 

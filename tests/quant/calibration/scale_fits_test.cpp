@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-/// Two layers, of which the second is called twice.
+/// Two layers; the second is called twice.
 class Net : public nn::Module {
  public:
   Net() : Module("Net", "x") {
@@ -39,7 +39,7 @@ QuantModel placed_model(
   return QuantModel(net, default_qconfig(platform), {at::randn({1, 2, 4, 4})});
 }
 
-/// As if calibration had found it.
+/// The model with scales, as after calibration.
 QuantModel scaled_model() {
   QuantModel model = placed_model();
   set_scale(model, "x_quantizer", at::scalar_tensor(0.5));
@@ -54,7 +54,7 @@ void set_biases(QuantModel& model) {
   set_bias_scales(model.module(), model.points(), model.platform());
 }
 
-/// Of the bias that a layer reads.
+/// The quantizer of a layer's bias.
 const Quantizer& bias_of(const QuantModel& model, const std::string& layer) {
   for (const QuantPoint& point : model.points()) {
     if (point.is_bias() && point.consumers.front() == layer) return *point.quantizer;
@@ -85,7 +85,7 @@ TEST(ScaleFits, ABiasOfALayerThatReadsFloatsIsSwitchedOff) {
   }
 }
 
-/// Until input and weight have scales there is nothing to multiply, and no reason to give up.
+/// Before input and weight are calibrated, a bias has no scale but is not switched off.
 TEST(ScaleFits, BiasesWaitForBothScales) {
   QuantModel model = placed_model();
   set_scale(model, "a_weight_quantizer", scales({0.125, 4}));
@@ -103,14 +103,14 @@ platforms::PlatformPtr platform_with(const std::string& fit) {
                                    "mine.yaml");
 }
 
-/// Before calibration takes its time.
+/// Checked in the constructor, before calibration.
 TEST(ScaleFits, AnUnknownFitIsAnErrorAtOnce) {
   EXPECT_THAT([] { placed_model(platform_with("onnxruntme")); },
               ThrowsMessage<Error>(
                   HasSubstr("unknown scale fit 'onnxruntme'; did you mean 'onnxruntime'")));
 }
 
-/// A fit sees calibrated scales, and biases follow what it makes of them.
+/// A fit runs after calibration, and bias scales follow the fitted scales.
 TEST(ScaleFits, BiasesFollowTheFitOfThePlatform) {
   if (!scale_fits().find("scale_fits_test"))
     scale_fits().add(

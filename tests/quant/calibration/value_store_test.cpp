@@ -53,7 +53,7 @@ TEST(ValueStore, AFolderThatIsMissingIsNamed) {
   EXPECT_THAT([&] { store.put(at::randn({2})); },
               testing::ThrowsMessage<Error>(
                   testing::AllOf(testing::HasSubstr("cannot make a temporary file in '/proc'"),
-                                 testing::HasSubstr("TMPDIR names another folder"))));
+                                 testing::HasSubstr("set TMPDIR to use another folder"))));
   before ? setenv("TMPDIR", old.c_str(), 1) : unsetenv("TMPDIR");
 }
 

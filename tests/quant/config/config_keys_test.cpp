@@ -14,7 +14,7 @@ using platforms::Platform;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// Keys and values, one after the other.
+/// Keys and their values, set in order.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 void set(TensorConfig& config, Target target, const Settings& settings) {
@@ -80,7 +80,7 @@ const std::vector<KeyCase>& key_cases() {
   return cases;
 }
 
-/// It changes one setting, and is a key of those tensors alone that have the setting.
+/// Each key changes exactly one setting and is only accepted for tensors that have this setting.
 TEST(ConfigKeys, EveryKeyHasItsSetting) {
   EXPECT_EQ(tensor_keys().size(), key_cases().size());
   for (const auto& [key, sides, value, change] : key_cases()) {
@@ -105,7 +105,7 @@ TEST(ConfigKeys, MayBeInAnyCaseAndErrorsNameNearOnes) {
   EXPECT_EQ(error_in([&] {
               set(config, Target::Feature, {{"OBSERVER.LAYOUTS", "nlc"}});
             }),
-            "q.yaml:1: there is no key 'OBSERVER.LAYOUTS' for features; did you mean "
+            "q.yaml:1: there is no key 'OBSERVER.LAYOUTS' for activations; did you mean "
             "'OBSERVER.LAYOUT'?");
 }
 
@@ -123,7 +123,7 @@ TEST(ConfigKeys, ValuesThatThereAreNot) {
   EXPECT_EQ(error("QUANTIZER.RANGE", "[1, 2, 3]"),
             "q.yaml:1: expected the lowest and the highest integer, [low, high], found 3 items");
   EXPECT_EQ(error("QUANTIZER.GROUP_SIZE", "-1"),
-            "q.yaml:1: expected the size of a group, or 0 for none, found -1");
+            "q.yaml:1: expected the group size, or 0 for no groups, found -1");
   for (const char* bits : {"-1", "25"})
     EXPECT_EQ(error("QUANTIZER.SCALE_BITS", bits),
               "q.yaml:1: expected the significant bits of scales, 1 to 24, or 0 for all, found " +
@@ -138,13 +138,13 @@ TEST(ConfigKeys, ValuesThatThereAreNot) {
   EXPECT_THAT(error("OBSERVER.BATCH_MSE.P", "0.05"), HasSubstr("from 0.1 to 10,"));
   EXPECT_THAT(error("QUANTIZER.DSQ.ALPHA", "1"), HasSubstr("from 0.001 to 0.999,"));
   EXPECT_EQ(error("OBSERVER.ACIQ.DISTRIBUTION", "poisson"),
-            "q.yaml:1: there is no 'poisson'; there are gaus, gauss, laplace");
+            "q.yaml:1: unknown value 'poisson'; known: gaus, gauss, laplace");
 }
 
-// --- what goes together -------------------------------------------------------------------------
+// --- compatible settings ------------------------------------------------------------------------
 
-/// What is wrong with 8 bits, weights per channel without zero points and features with them, after
-/// some settings are changed. Places are the keys.
+/// The error of a config of 8 bits, with per-channel symmetric weights or affine activations, after
+/// some settings are changed. Positions in messages are the keys.
 std::string error_of(Target target, const Settings& settings, const Platform& platform) {
   const bool weights = target == Target::Weight;
   TensorConfig config;
@@ -188,26 +188,25 @@ TEST(ConfigKeys, RangesThatDoNotGoTogether) {
   EXPECT_EQ(of_features({{"QUANTIZER.RANGE", "[-1, 200]"}}),
             "QUANTIZER.RANGE: [-1, 200] is not within 8 bits: -128 to 127 or 0 to 255");
   EXPECT_EQ(of_features({kSymmetric, {"QUANTIZER.RANGE", "[-10, 63]"}}),
-            "QUANTIZER.RANGE: a symmetric QSCHEME has integers from 0 to n, -n to n or -n - 1 to "
-            "n, not -10 to 63");
+            "QUANTIZER.RANGE: a symmetric QSCHEME needs integers from 0 to n, -n to n or -n - 1 to "
+            "n, found -10 to 63");
   EXPECT_EQ(of_features({{"QUANTIZER.RANGE", "[-10, 63]"}}), "");
   EXPECT_EQ(
       of_features({kSymmetric, {"QUANTIZER.RANGE", "[-64, 63]"}, {"QUANTIZER.RESTRICTED", "true"}}),
-      "QUANTIZER.RESTRICTED: RESTRICTED does not go with RANGE, which says all");
+      "QUANTIZER.RESTRICTED: RESTRICTED cannot be combined with RANGE");
   EXPECT_EQ(of_weights({{"QUANTIZER.RANGE", "[0, 255]"}}),
-            "QUANTIZER.RANGE: weights that are symmetric need negative integers");
+            "QUANTIZER.RANGE: symmetric weights need negative integers");
   EXPECT_EQ(of_features({kSymmetric, {"QUANTIZER.RANGE", "[0, 255]"}}), "");
 }
 
 TEST(ConfigKeys, ScalesThatDoNotGoTogether) {
   EXPECT_EQ(of_features({{"QUANTIZER.POT_SCALE", "true"}, {"QUANTIZER.SCALE_BITS", "4"}}),
-            "QUANTIZER.POT_SCALE: POT_SCALE and SCALE_BITS are two ways of rounding scales: "
-            "choose one");
+            "QUANTIZER.POT_SCALE: POT_SCALE and SCALE_BITS both round scales: set only one");
   for (const char* type : {"lsq", "lsq+", "pact"})
     EXPECT_EQ(of_features({{"QUANTIZER.POT_SCALE", "true"}, {"QUANTIZER.TYPE", type}}),
               std::string("QUANTIZER.TYPE: ") + type +
-                  " trains its scale, which does not stay a power of two: POT_SCALE needs "
-                  "another");
+                  " trains its scale, which does not stay a power of two: use another "
+                  "TYPE with POT_SCALE");
   EXPECT_EQ(of_weights({kSymmetric, {"QUANTIZER.GROUP_SIZE", "4"}}),
             "QUANTIZER.GROUP_SIZE: GROUP_SIZE needs QSCHEME per-channel-...");
   EXPECT_EQ(of_weights({{"QUANTIZER.GROUP_SIZE", "4"}}), "");
@@ -218,13 +217,13 @@ TEST(ConfigKeys, ScalesThatDoNotGoTogether) {
 TEST(ConfigKeys, WhatQuantizersCannotDo) {
   const auto typed = [](const char* type) { return std::pair{"QUANTIZER.TYPE", type}; };
   EXPECT_EQ(of_features({typed("adaround")}), "QUANTIZER.TYPE: adaround is for weights only");
-  EXPECT_EQ(of_weights({typed("pact")}), "QUANTIZER.TYPE: pact is for features only");
+  EXPECT_EQ(of_weights({typed("pact")}), "QUANTIZER.TYPE: pact is for activations only");
   EXPECT_EQ(of_features({typed("pact"), kPerChannel}),
-            "QUANTIZER.TYPE: pact has one scale per tensor: QSCHEME per-tensor-...");
+            "QUANTIZER.TYPE: pact has one scale per tensor: set QSCHEME per-tensor-...");
   EXPECT_EQ(of_features({typed("lsq+"), kSymmetric}),
-            "QUANTIZER.TYPE: lsq+ per tensor has to be affine");
+            "QUANTIZER.TYPE: lsq+ per tensor must be affine");
   EXPECT_EQ(of_features({typed("lsq+"), kPerChannel}),
-            "QUANTIZER.TYPE: lsq+ per channel has to be symmetric");
+            "QUANTIZER.TYPE: lsq+ per channel must be symmetric");
   EXPECT_EQ(of_weights({typed("lsq+")}), "");
   EXPECT_EQ(of_features({typed("tqt")}), "QUANTIZER.TYPE: tqt needs QSCHEME per-tensor-symmetric");
   const char* nnie =
@@ -239,10 +238,10 @@ TEST(ConfigKeys, WhatQuantizersCannotDo) {
 TEST(ConfigKeys, WhatObserversCannotFind) {
   const auto typed = [](const char* type) { return std::pair{"OBSERVER.TYPE", type}; };
   EXPECT_EQ(of_weights({typed("moving_average")}),
-            "OBSERVER.TYPE: moving_average is for features only");
+            "OBSERVER.TYPE: moving_average is for activations only");
   for (const std::string type : {"ema_quantile", "min_max_floor", "pot_mode"})
     EXPECT_EQ(of_features({typed(type.c_str()), kPerChannel}),
-              "OBSERVER.TYPE: " + type + " has one range per tensor: QSCHEME per-tensor-...");
+              "OBSERVER.TYPE: " + type + " has one range per tensor: set QSCHEME per-tensor-...");
   for (const std::string type : {"min_max_floor", "pot_mode"}) {
     const std::string expected =
         "OBSERVER.TYPE: " + type + " needs a symmetric QSCHEME with negative integers";
@@ -253,14 +252,14 @@ TEST(ConfigKeys, WhatObserversCannotFind) {
   }
 }
 
-// --- what the platform can do -------------------------------------------------------------------
+// --- limits of the platform ---------------------------------------------------------------------
 
 TEST(ConfigKeys, PlatformsHaveLimits) {
   const auto error = [](const platforms::TensorLimits& limits, const Settings& settings) {
     return error_of(Target::Feature, settings, {.name = "chip", .activations = limits});
   };
-  EXPECT_EQ(error({.bits = {4, 6}}, {}), "QUANTIZER.BIT: BACKEND chip runs 4 to 6 bits, not 8");
-  EXPECT_EQ(error({.bits = {6}}, {}), "QUANTIZER.BIT: BACKEND chip runs 6 bits, not 8");
+  EXPECT_EQ(error({.bits = {4, 6}}, {}), "QUANTIZER.BIT: BACKEND chip supports 4 to 6 bits, not 8");
+  EXPECT_EQ(error({.bits = {6}}, {}), "QUANTIZER.BIT: BACKEND chip supports 6 bits, not 8");
   EXPECT_EQ(error({.schemes = {"per-tensor-symmetric", "per-channel-symmetric"}}, {}),
             "QSCHEME: BACKEND chip needs per-tensor-symmetric");
   const char* powers =
@@ -271,32 +270,32 @@ TEST(ConfigKeys, PlatformsHaveLimits) {
   EXPECT_EQ(error({.power_of_two = true}, {{"QUANTIZER.POT_SCALE", "true"}}), "");
   EXPECT_EQ(error({.power_of_two = true}, {{"QUANTIZER.TYPE", "tqt"}, kSymmetric}), "");
   EXPECT_EQ(error({.unsupported_quantizers = {"dsq"}}, {{"QUANTIZER.TYPE", "dsq"}}),
-            "QUANTIZER.TYPE: BACKEND chip cannot compute what dsq simulates");
+            "QUANTIZER.TYPE: BACKEND chip does not support TYPE dsq");
   EXPECT_EQ(error({.signed_integers = true}, {kSymmetric, {"QUANTIZER.RANGE", "[0, 255]"}}),
-            "QUANTIZER.RANGE: BACKEND chip has signed integers");
+            "QUANTIZER.RANGE: BACKEND chip needs signed integers, found 0 to 255");
   EXPECT_EQ(error({.full_range = true}, {{"QUANTIZER.RANGE", "[0, 200]"}}),
-            "QUANTIZER.RANGE: BACKEND chip uses all integers of 8 bits");
+            "QUANTIZER.RANGE: BACKEND chip needs all integers of 8 bits, found 0 to 200");
   EXPECT_EQ(error({.full_range = true}, {{"QUANTIZER.RANGE", "[-128, 127]"}}), "");
 }
 
-/// Whether a config says it as bits, without the lowest integer, or as a range.
+/// The limit applies to BIT, RESTRICTED and RANGE alike.
 TEST(ConfigKeys, IntegersOfThePlatformHoldThoseOfTheConfig) {
   const auto error = [](const Settings& settings) {
     return error_of(Target::Weight, settings, {.name = "chip", .weights = {.range = {-64, 63}}});
   };
   EXPECT_EQ(error({}),
-            "QUANTIZER.RANGE: BACKEND chip needs RANGE: [-64, 63] or less, not -128 to 127");
-  EXPECT_THAT(error({{"QUANTIZER.RESTRICTED", "true"}}), HasSubstr("not -127 to 127"));
+            "QUANTIZER.RANGE: BACKEND chip needs a RANGE within [-64, 63], found -128 to 127");
+  EXPECT_THAT(error({{"QUANTIZER.RESTRICTED", "true"}}), HasSubstr("found -127 to 127"));
   EXPECT_EQ(error({{"QUANTIZER.RANGE", "[-63, 63]"}}), "");
   EXPECT_EQ(error({{"QUANTIZER.BIT", "7"}}), "");
 }
 
-/// What is not quantized has no limits, and weights have their own.
+/// Weights and activations have separate limits; disabled quantizers have none.
 TEST(ConfigKeys, LimitsAreThoseOfTheTensor) {
   const Platform chip{.name = "chip", .weights = {.bits = {4}, .groups = false}};
   EXPECT_THAT(error_of(Target::Weight, {}, chip), StartsWith("QUANTIZER.BIT: "));
   EXPECT_EQ(error_of(Target::Weight, {{"QUANTIZER.BIT", "4"}, {"QUANTIZER.GROUP_SIZE", "2"}}, chip),
-            "QUANTIZER.GROUP_SIZE: BACKEND chip has no groups");
+            "QUANTIZER.GROUP_SIZE: BACKEND chip does not support GROUP_SIZE");
   EXPECT_EQ(error_of(Target::Feature, {}, chip), "");
   EXPECT_EQ(error_of(Target::Weight, {{"QUANTIZER.DISABLE", "true"}}, chip), "");
 }

@@ -16,7 +16,7 @@ using platforms::Platform;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// What is wrong with a platform of one layer after a change.
+/// The error of a platform with one operator after a change.
 std::string error_of(const std::function<void(Platform&)>& change) {
   Platform platform{.name = "mine"};
   platform.operators["linear"] = {.form = IntegerForm::Layer, .inputs = {"input"}};
@@ -36,7 +36,7 @@ TEST(PlatformCheck, AllBuiltInOnesAreFine) {
   EXPECT_EQ(error_of([](Platform&) {}), "");
 }
 
-/// Every list that names operators, by the key that a file has for it.
+/// Every list of operator names and its key in the file.
 TEST(PlatformCheck, OperatorsThatDoNotExistAreNamedWithTheirKey) {
   using Change = std::function<void(Platform&, const std::string&)>;
   const std::vector<std::pair<const char*, Change>> lists = {
@@ -56,7 +56,7 @@ TEST(PlatformCheck, OperatorsThatDoNotExistAreNamedWithTheirKey) {
     EXPECT_EQ(error_of([&](Platform& p) { change(p, "relu"); }), "") << key;
     EXPECT_THAT(error_of([&](Platform& p) { change(p, "tanhh"); }),
                 StartsWith(std::string("platform mine: ") + key +
-                           ": there is no operator 'tanhh'; did you mean 'tanh'"));
+                           ": unknown operator 'tanhh'; did you mean 'tanh'"));
   }
 }
 
@@ -65,16 +65,15 @@ TEST(PlatformCheck, RowsSayOnlyWhatTheirOperatorHas) {
     return error_of([&](Platform& p) { p.operators[op] = rule; });
   };
   EXPECT_EQ(error_of_row("add", {.form = IntegerForm::Layer}),
-            "platform mine: operators.add.form: 'add' has no weight, so it is neither a layer nor "
-            "a lookup");
+            "platform mine: operators.add.form: 'add' has no weight, which layer and lookup need");
   EXPECT_THAT(error_of_row("add", {.form = IntegerForm::Lookup}), HasSubstr("has no weight"));
   EXPECT_EQ(error_of_row("add", {.inputs = {"input", "second"}}),
-            "platform mine: operators.add.inputs: there is no argument 'second'");
+            "platform mine: operators.add.inputs: 'add' has no argument 'second'");
   EXPECT_EQ(error_of_row("add", {.conditions = {{.argument = "beta", .value = "1"}}}),
-            "platform mine: operators.add.when: there is no argument 'beta'");
+            "platform mine: operators.add.when: 'add' has no argument 'beta'");
   EXPECT_EQ(
       error_of_row("add", {.conditions = {{.argument = "beta", .value = "1", .equal = false}}}),
-      "platform mine: operators.add.unless: there is no argument 'beta'");
+      "platform mine: operators.add.unless: 'add' has no argument 'beta'");
   EXPECT_EQ(error_of_row("linear", {.weight_axis = 2}),
             "platform mine: operators.linear.weight_axis: expected 0 or 1, found 2");
   EXPECT_THAT(error_of_row("linear", {.weight_axis = -1}), HasSubstr("expected 0 or 1, found -1"));
@@ -99,7 +98,7 @@ TEST(PlatformCheck, BitsAndSchemesThatDoNotExist) {
               HasSubstr("lsqq"));
 }
 
-/// The rewrite to integer operators needs results with integers of their own.
+/// The export with integer operators needs quantized outputs, as integer_regions places them.
 TEST(PlatformCheck, FormsThatAPlacementDoesNotHave) {
   using Kind = platforms::PlacementPolicy::Kind;
   EXPECT_THAT(error_of([](Platform& p) {
@@ -111,7 +110,7 @@ TEST(PlatformCheck, FormsThatAPlacementDoesNotHave) {
                 p.placement.kind = Kind::IntegerRegions;
                 p.operators["embedding"] = {.form = IntegerForm::Lookup};
               }),
-              HasSubstr("operators.embedding.form: lookup is not for"));
+              HasSubstr("operators.embedding.form: lookup is not supported with"));
 }
 
 }  // namespace

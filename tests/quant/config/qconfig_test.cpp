@@ -89,7 +89,7 @@ A:
   EXPECT_TRUE(config.quantize_add);
 }
 
-/// What the runtimes themselves do not have; features are put behind the keys that all have.
+/// Settings that a runtime does not support. `features` is the text of A after `QSCHEME:`.
 TEST(QConfig, BackendsHaveTheirLimits) {
   const auto error = [](const char* backend, const std::string& features) {
     return error_of(std::string("BACKEND: ") + backend +
@@ -97,22 +97,17 @@ TEST(QConfig, BackendsHaveTheirLimits) {
                     features + "}}\n");
   };
   EXPECT_EQ(error("onnxruntime", "per-tensor-affine, QUANTIZER: {BIT: 8, RANGE: [0, 200]"),
-            "q.yaml:3: A.QUANTIZER.RANGE: BACKEND onnxruntime uses all integers of 8 bits");
+            "q.yaml:3: A.QUANTIZER.RANGE: BACKEND onnxruntime needs all integers of 8 bits, found "
+            "0 to 200");
   EXPECT_EQ(error("onnxruntime", "per-tensor-symmetric, QUANTIZER: {BIT: 8, TYPE: nnie"),
-            "q.yaml:3: A.QUANTIZER.TYPE: BACKEND onnxruntime cannot compute what nnie simulates");
+            "q.yaml:3: A.QUANTIZER.TYPE: BACKEND onnxruntime does not support TYPE nnie");
   EXPECT_EQ(error("tensorrt", "per-tensor-symmetric, QUANTIZER: {BIT: 8, TYPE: tqt"),
-            "q.yaml:3: A.QUANTIZER.TYPE: BACKEND tensorrt cannot compute what tqt simulates");
+            "q.yaml:3: A.QUANTIZER.TYPE: BACKEND tensorrt does not support TYPE tqt");
   EXPECT_EQ(error("tensorrt", "per-tensor-symmetric, QUANTIZER: {BIT: 8, RANGE: [0, 255]"),
-            "q.yaml:3: A.QUANTIZER.RANGE: BACKEND tensorrt has signed integers");
+            "q.yaml:3: A.QUANTIZER.RANGE: BACKEND tensorrt needs signed integers, found 0 to 255");
   EXPECT_EQ(error("onnxruntime", "per-tensor-symmetric, QUANTIZER: {BIT: 8, RANGE: [0, 255]"), "");
 }
 
-struct WrongConfig {
-  const char* line;
-  const char* message;
-};
-
-/// Each line is put in the place of one of the small config that begins alike.
 TEST(QConfig, ThatOfAPlatformByName) {
   const QConfig config = default_qconfig("onnxruntime");
   const QConfig same = default_qconfig(platforms::find_platform("onnxruntime"));
@@ -123,6 +118,12 @@ TEST(QConfig, ThatOfAPlatformByName) {
               testing::ThrowsMessage<Error>(HasSubstr("did you mean 'onnxruntime'")));
 }
 
+struct WrongConfig {
+  const char* line;
+  const char* message;
+};
+
+/// Each line replaces the line of the small config that begins with the same characters.
 TEST(QConfig, ErrorsNameLineKeyAndWhatWouldBeRight) {
   const std::vector<WrongConfig> cases = {
       {"BACKEND: tensorflow", "q.yaml:2: BACKEND: unknown platform 'tensorflow'; 18 are known"},
@@ -132,17 +133,16 @@ TEST(QConfig, ErrorsNameLineKeyAndWhatWouldBeRight) {
        "q.yaml:4: W.QSCHEME: unknown scheme 'per-chanel-symmetric'; did you mean "
        "'per-channel-symmetric'"},
       {"    TYPE: uniformly",
-       "q.yaml:6: W.QUANTIZER.TYPE: there is no 'uniformly'; did you mean 'uniform'?"},
+       "q.yaml:6: W.QUANTIZER.TYPE: unknown value 'uniformly'; did you mean 'uniform'?"},
       {"    BIT: many", "q.yaml:7: W.QUANTIZER.BIT: expected a whole number, found 'many'"},
       {"    BIT: 17", "q.yaml:7: W.QUANTIZER.BIT: expected 2 to 16 bits, found 17"},
       {"    BIT: 0",
-       "q.yaml:7: W.QUANTIZER.BIT: expected 2 to 16 bits, found 0; to leave something in float, "
-       "set "
+       "q.yaml:7: W.QUANTIZER.BIT: expected 2 to 16 bits, found 0; to keep a tensor in float, set "
        "QUANTIZER.DISABLE"},
       {"    BITS: 8",
        "q.yaml:7: W.QUANTIZER.BITS: there is no key 'QUANTIZER.BITS' for weights; did you mean "
        "'QUANTIZER.BIT'"},
-      {"    TYPE: pact", "q.yaml:6: W.QUANTIZER.TYPE: pact is for features only"},
+      {"    TYPE: pact", "q.yaml:6: W.QUANTIZER.TYPE: pact is for activations only"},
       {"BACKEND: tensorrt", "q.yaml:9: A.QSCHEME: BACKEND tensorrt needs per-tensor-symmetric"},
   };
   for (const auto& [line, message] : cases) {
@@ -164,12 +164,12 @@ TEST(QConfig, WhatIsMandatory) {
 
 TEST(QConfig, KeysThatDifferInCaseOnlyAreOne) {
   EXPECT_EQ(error_of("W: {QSCHEME: per-channel-symmetric, qscheme: per-tensor-affine}\n"),
-            "q.yaml:1: W.qscheme: 'W.QSCHEME' is told twice");
+            "q.yaml:1: W.qscheme: duplicate key 'W.QSCHEME'");
   EXPECT_EQ(error_of("Backend: virtual\nBACKEND: virtual\n"),
-            "q.yaml:2: BACKEND: 'BACKEND' is told twice");
+            "q.yaml:2: BACKEND: duplicate key 'BACKEND'");
 }
 
-/// The second element needs what the first one set.
+/// The second element of SPECIFIC needs a setting of the first one.
 TEST(QConfig, RulesMayBuildOnEachOther) {
   const QConfig config = parse_qconfig(parse_yaml(R"(
 W:
@@ -186,7 +186,7 @@ A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}
   EXPECT_EQ(conv1.scheme->granularity, Granularity::PerChannel);
 }
 
-/// As any other value, though it is a list among keys and values.
+/// The value of RANGE is a list inside the list of keys and values.
 TEST(QConfig, RulesMaySetRanges) {
   const QConfig config = parse(std::string(kSmall) + R"(
   SPECIFIC: [{"relu*": ["QUANTIZER.RANGE", [0, 15], "QUANTIZER.BIT", 4]}]
@@ -196,7 +196,7 @@ TEST(QConfig, RulesMaySetRanges) {
   EXPECT_EQ(relu.quantizer.bits, 4);
 }
 
-/// The configs of the ancestor's published results.
+/// The configs of the published results of the Python Sparsebit.
 TEST(QConfig, TheExamplesAreRead) {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(SPARSEBIT_EXAMPLE_CONFIGS)) {
@@ -236,7 +236,7 @@ TEST(QConfig, TheFirstMatchOfEachElementApplies) {
 TEST(QConfig, RulesAreCheckedWithTheRest) {
   const std::string base = std::string(kSmall) + "  SPECIFIC: [{'fc': [";
   EXPECT_EQ(error_of(base + "'QUANTIZER.BIT']}]\n"),
-            "q.yaml:12: A.SPECIFIC[0].fc: expected keys and values in turn, [KEY, value, KEY, "
+            "q.yaml:12: A.SPECIFIC[0].fc: expected alternating keys and values, [KEY, value, KEY, "
             "value], found 1 items");
   EXPECT_THAT(error_of(base + "'QUANTIZER.BIT', 40]}]\n"),
               HasSubstr("A.SPECIFIC[0].fc[1]: expected 2 to 16 bits, found 40"));
@@ -244,7 +244,7 @@ TEST(QConfig, RulesAreCheckedWithTheRest) {
               HasSubstr("A.SPECIFIC[0].fc: adaround is for weights only"));
   EXPECT_THAT(
       error_of(base + "'OBSERVER.TIPE', mse]}]\n"),
-      HasSubstr("there is no key 'OBSERVER.TIPE' for features; did you mean 'OBSERVER.TYPE'"));
+      HasSubstr("there is no key 'OBSERVER.TIPE' for activations; did you mean 'OBSERVER.TYPE'"));
 }
 
 }  // namespace

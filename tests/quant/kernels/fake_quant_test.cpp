@@ -22,8 +22,8 @@ bool same_bits(const at::Tensor& a, const at::Tensor& b) {
          at::equal(a.contiguous().view(at::kInt), b.contiguous().view(at::kInt));
 }
 
-/// The published vectors of the specification, which are exact: 127.5 is a tie and goes to 128,
-/// which is clamped. In float32, 1 / scale is a little less.
+/// Exact reference values: 127.5 is a tie and is rounded to 128, which is clamped. In float32,
+/// 1 / scale is slightly smaller.
 TEST(FakeQuant, SymmetricInt8) {
   const QuantSpec spec{.scheme = kPerTensor};
   const QParams qparams = qparams_from_range(row({-1})[0], row({1})[0], spec);
@@ -68,7 +68,7 @@ struct ShapeCase {
   std::vector<int64_t> scales;
 };
 
-/// Random scales and zero points, numbers far outside, halves, NaN and infinities.
+/// Random scales and zero points, values far out of range, halves, NaN and infinities.
 TEST(FakeQuant, TheFastOneGivesTheSameBits) {
   at::manual_seed(1);
   for (const ShapeCase& c :
@@ -97,7 +97,7 @@ TEST(FakeQuant, TheFastOneGivesTheSameBits) {
       const at::Tensor last = x.contiguous(at::MemoryFormat::ChannelsLast);
       const at::Tensor result = fake_quant(last, qparams, spec);
       EXPECT_TRUE(same_bits(result, fake_quant_reference(x, qparams, spec)));
-      if (c.scales.size() == 2) continue;  // groups are of weights, which are in order
+      if (c.scales.size() == 2) continue;  // groups are only used for weights, which are contiguous
       EXPECT_EQ(result.strides(), last.strides());
       const at::Tensor cut = x.narrow(2, 0, 2);
       EXPECT_TRUE(
@@ -122,7 +122,7 @@ TEST(FakeQuant, ScalesThatDoNotFitAreAnError) {
   EXPECT_THROW(fake_quant(at::ones({}), {at::ones({4}), at::zeros({4})}, spec), Error);
 }
 
-/// The table of section 4.4: inside, above, below.
+/// Gradients for values inside, above and below the range.
 TEST(FakeQuant, GradientsGoStraightThrough) {
   const QuantSpec spec{.scheme = kPerTensorAffine, .bits = 4};
   const at::Tensor x = row({-9, -0.6, 0.25, 1.3, 9}).requires_grad_();
@@ -137,7 +137,7 @@ TEST(FakeQuant, GradientsGoStraightThrough) {
   EXPECT_NEAR(zero_point.grad().item<double>(), -0.5 * (1 + 5), 1e-6);
 }
 
-/// The highest integer itself is inside.
+/// The highest integer counts as inside.
 TEST(FakeQuant, TheLastIntegerIsNotClamped) {
   const QuantSpec spec{.scheme = kPerTensor};
   const at::Tensor x = row({127, -128, 127.6}).requires_grad_();
@@ -145,7 +145,7 @@ TEST(FakeQuant, TheLastIntegerIsNotClamped) {
   EXPECT_TRUE(at::equal(x.grad(), row({1, 1, 0})));
 }
 
-/// Fast gradients, whatever the layout, against those of plain operators in double.
+/// Gradients of all memory layouts against those of ATen operators in double.
 TEST(FakeQuant, GradientsOfAllLayouts) {
   at::manual_seed(3);
   for (const ShapeCase& c : {ShapeCase{{3, 4, 5, 6}, 0, {}}, ShapeCase{{3, 4, 5, 6}, 1, {4}},

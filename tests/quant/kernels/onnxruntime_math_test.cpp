@@ -9,8 +9,8 @@
 namespace sparsebit::quant::test::onnxruntime_math_test {
 namespace {
 
-// Hashes of what ONNX Runtime 1.31 computes, from scripts/onnxruntime_math_fixture.py. They hold on
-// every processor, since a table's arithmetic does not depend on the instructions that are there.
+// Hashes of results of ONNX Runtime 1.31, from scripts/onnxruntime_math_fixture.py. They hold on
+// every processor, because the arithmetic of OnnxRuntimeMath does not depend on it.
 
 constexpr int64_t kRows = 7, kSize = 197;
 
@@ -71,7 +71,7 @@ TEST_P(OnnxRuntimeMathTest, LayerNorm) {
   EXPECT_EQ(hash_of(y), 0xba282c7f437c9a2c);
 }
 
-/// However the rows are shared among threads.
+/// For any distribution of rows over threads.
 TEST_P(OnnxRuntimeMathTest, MeansStartWhereMemoryIsAligned) {
   const std::vector<float> x = numbers(kRows * kSize, 0);
   std::vector<float> y(kRows);

@@ -20,7 +20,7 @@ size_t count(const fx::GraphModule& module, const std::string& target) {
 
 at::Tensor example() { return at::arange(60, at::kFloat).reshape({3, 5, 4}).sin(); }
 
-/// Splits the model's attention; what it computes has to stay.
+/// Splits the model's attention and checks that the results stay the same.
 void expect_same_steps(fx::GraphModule& module, const std::vector<Value>& inputs) {
   module.eval();
   const at::Tensor before = module.invoke(inputs).tensor();

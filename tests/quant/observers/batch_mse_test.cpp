@@ -16,7 +16,7 @@ double high_of(const ObserverConfig& config, const std::vector<at::Tensor>& batc
   return observer->range().high.item<double>();
 }
 
-/// Many small numbers and a large one, which is worth less to large exponents of many small errors.
+/// Many small values and an outlier.
 at::Tensor with_outlier() {
   at::manual_seed(1);
   return at::cat({at::rand({2000}), at::full({1}, 4.f)});
@@ -38,7 +38,7 @@ TEST(BatchMse, TheWidestOfAllBatches) {
   EXPECT_NEAR(high_of({.type = "batch_mse"}, {narrow, wide, narrow}), 3, 1e-5);
 }
 
-/// Channels by themselves, each as it would be alone.
+/// Each channel has the range that it would have alone.
 TEST(BatchMse, Channels) {
   at::manual_seed(2);
   const at::Tensor x = at::randn({3, 400}) * at::tensor({1.f, 10.f, 0.1f}).view({3, 1});
@@ -53,7 +53,7 @@ TEST(BatchMse, Channels) {
   }
 }
 
-/// What is compared are the grids that will be used.
+/// Candidates are compared with their rounded scales.
 TEST(BatchMse, PowersOfTwo) {
   at::manual_seed(4);
   const at::Tensor x = at::randn({4000});

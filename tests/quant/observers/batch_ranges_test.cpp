@@ -45,7 +45,7 @@ TEST(BatchRanges, Last) {
   EXPECT_EQ(ranges.range().high.item<float>(), 1);
 }
 
-// --- what all that look at each batch have in common -------------------------------------------
+// --- all observers with a range per batch ------------------------------------------------------
 
 const std::vector<std::string> kTypes = {"ema_quantile", "clip_std",      "lsq",     "batch_mse",
                                          "ema_mse",      "min_max_floor", "pot_mode"};
@@ -54,7 +54,7 @@ QuantSpec spec_of(Target target = Target::Feature) {
   return {.target = target, .scheme = scheme_from_text("per-tensor-symmetric"), .bits = 4};
 }
 
-/// As one observer finds it that saw all.
+/// Merged observers give the result of one observer that saw all batches.
 TEST(BatchObservers, Merge) {
   at::manual_seed(3);
   const at::Tensor x = at::randn({6, 50}) * at::tensor({1.f, 5.f, 2.f, 9.f, 3.f, 4.f}).view({6, 1});

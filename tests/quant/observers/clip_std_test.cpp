@@ -15,7 +15,7 @@ ValueRange range_of(const ObserverConfig& config, const at::Tensor& x,
   return observer->range();
 }
 
-/// Mean 1 and standard deviation 2: bounds are cut on the side where numbers are farther out.
+/// Mean 1 and standard deviation 2: only the side with more distant values is clipped.
 TEST(ClipStd, CutsWhatIsFarFromTheMean) {
   const at::Tensor x = at::tensor({-1.f, 0.f, 0.f, 0.f, 1.f, 6.f});
   const double mean = 1, sigma = x.std().item<double>();

@@ -19,7 +19,7 @@ double scale_of(const char* type, const at::Tensor& x) {
   return observer->qparams().scale.item<double>();
 }
 
-/// The ancestor counts votes for scales of 2^7 to 2^-12 only.
+/// Any exponent up to 12; MQBench only counts votes for scales from 2^7 to 2^-12.
 TEST(DpuObserver, NumbersOfAnySize) {
   for (const char* type : {"min_max_floor", "pot_mode"}) {
     SCOPED_TRACE(type);
@@ -43,9 +43,10 @@ TEST(DpuObserver, SignedIntegersPerTensor) {
   const QuantSpec affine{.scheme = scheme_from_text("per-tensor-affine")};
   const QuantSpec channels{.scheme = scheme_from_text("per-channel-symmetric")};
   for (const QuantSpec& spec : {unsigned_spec, affine, channels}) {
-    EXPECT_THAT([&] { make_observer(spec, {.type = "pot_mode"}); },
-                ThrowsMessage<Error>(HasSubstr(
-                    "pot_mode has one power of two for signed integers around 0, not per-")));
+    EXPECT_THAT(
+        [&] { make_observer(spec, {.type = "pot_mode"}); },
+        ThrowsMessage<Error>(HasSubstr(
+            "pot_mode needs QSCHEME per-tensor-symmetric with negative integers, not per-")));
   }
 }
 

@@ -6,7 +6,7 @@
 namespace sparsebit::quant::ema_mse_test {
 namespace {
 
-/// Sixteen integers lose nothing of sixteen numbers, so that each batch keeps its bounds.
+/// Sixteen integers represent the sixteen values exactly, so that each batch keeps its bounds.
 TEST(EmaMse, AveragesTheRangesOfBatches) {
   const QuantSpec spec{.scheme = scheme_from_text("per-tensor-affine"), .bits = 4};
   const auto observer = make_observer(spec, {.type = "ema_mse", .ema_ratio = 0.75});

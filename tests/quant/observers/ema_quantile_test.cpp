@@ -25,7 +25,7 @@ TEST(EmaQuantile, CutsBothSidesAtAShareOfTheMagnitudes) {
   const ObserverConfig config{.type = "ema_quantile", .quantile = 0.9, .quantile_bins = 100};
   const ValueRange range = range_of(config, {both});
   EXPECT_NEAR(range.low.item<double>(), -89.5 * 0.995, 0.5);
-  EXPECT_FLOAT_EQ(range.high.item<double>(), 79.5);  // is within
+  EXPECT_FLOAT_EQ(range.high.item<double>(), 79.5);  // below the clip bound
 }
 
 TEST(EmaQuantile, AveragesBatches) {

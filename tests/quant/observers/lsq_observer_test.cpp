@@ -16,7 +16,7 @@ QParams qparams_of(const char* scheme, const at::Tensor& x, Target target = Targ
   return observer->qparams();
 }
 
-/// The ancestor's is not: there zero points of -5 or 20 are possible.
+/// Unlike in MQBench, where zero points such as -5 or 20 are possible.
 TEST(LsqObserver, ZeroPointsAreIntegersThatThereAre) {
   EXPECT_EQ(qparams_of("per-tensor-affine", at::tensor({1.f, 2.f})).zero_point.item<float>(), 0);
   EXPECT_EQ(qparams_of("per-tensor-affine", at::cat({at::full({1}, -40.f), at::zeros({99})}))

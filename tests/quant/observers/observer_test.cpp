@@ -37,7 +37,7 @@ ValueRange range_of_all(const std::string& type, const QuantSpec& spec,
 
 double number(const at::Tensor& tensor) { return tensor.item<double>(); }
 
-/// Bell curves, half of one, peaks with long tails, numbers after a relu, and far outliers.
+/// Normal, half-normal and long-tailed distributions, values after a relu, and outliers.
 std::vector<std::pair<std::string, at::Tensor>> samples(int64_t pixels = 100) {
   at::manual_seed(5);
   const std::vector<int64_t> shape = {8, 40, pixels};
@@ -50,7 +50,7 @@ std::vector<std::pair<std::string, at::Tensor>> samples(int64_t pixels = 100) {
           {"outliers", outliers},    {"negative", -normal.abs() - 1}};
 }
 
-// --- what each finds ----------------------------------------------------------------------------
+// --- the range of each observer ------------------------------------------------------------------
 
 TEST(Observers, MinMaxOverBatchesOfAnySize) {
   const ValueRange range = range_of_all(
@@ -74,7 +74,7 @@ TEST(Observers, GroupsOfInputs) {
       [&] {
         range_of_all("minmax", spec, {at::ones({2, 4})});
       },
-      ThrowsMessage<Error>(HasSubstr("groups of 3 do not divide 4 inputs")));
+      ThrowsMessage<Error>(HasSubstr("a group size of 3 does not divide 4 inputs")));
 }
 
 TEST(Observers, MovingAverageOfSamples) {
@@ -86,11 +86,11 @@ TEST(Observers, MovingAverageOfSamples) {
   EXPECT_THROW(range_of_all("moving_average", kWeight, {x}), Error);
 }
 
-/// As the specification says it: ranks among the numbers above and below zero.
+/// By definition: ranks among the values above and below zero.
 TEST(Observers, PercentileByRank) {
   const at::Tensor x = at::cat({at::arange(-1000., 0.), at::arange(0., 3000.)});
   const ValueRange range = range_of_all("percentile", kWeight, {x}, {.percentile_alpha = 0.01});
-  EXPECT_EQ(number(range.high), 2969);  // 30 of 3000 are cut off
+  EXPECT_EQ(number(range.high), 2969);  // 30 of 3000 are clipped
   EXPECT_EQ(number(range.low), -991);   // the 10th smallest
   const ValueRange none = range_of_all("percentile", kWeight, {at::arange(5.) + 1});
   EXPECT_EQ(number(none.low), 0);
@@ -108,13 +108,13 @@ TEST(Observers, AciqByTable) {
   EXPECT_EQ(number(half.low), 0);
   const ObserverConfig laplace{.distribution = Distribution::Laplace};
   EXPECT_NEAR(number(range_of_all("aciq", kWeight, {x}, laplace).high), 9.89 * 1.0025, 0.01);
-  // Beyond the table there is what the table was made from: it goes on where it ends.
+  // Beyond the table, the equation of the table continues it.
   const QuantSpec nine = spec_for(Target::Feature, Granularity::PerTensor, Symmetry::Symmetric, 9);
   EXPECT_NEAR(number(range_of_all("aciq", nine, {x}).high), 4.2 * spread, 0.02);
   EXPECT_NEAR(number(range_of_all("aciq", nine, {x}, laplace).high), 11.16 * 1.0025, 0.02);
 }
 
-/// Every candidate by plain operators.
+/// Reference: every candidate, by ATen operators.
 at::Tensor best_by_operators(const at::Tensor& x, const QuantSpec& spec) {
   double least = 1e300;
   at::Tensor best;
@@ -144,7 +144,7 @@ TEST(Observers, MseIsTheBestOfEighty) {
   }
 }
 
-/// Also where a grid reaches farther than its range, because its scale was rounded.
+/// Also if a grid is wider than its range because the scale was rounded.
 TEST(Observers, MseKnowsRoundedScalesAndRanges) {
   QuantSpec powers = spec_for(Target::Weight, Granularity::PerTensor, Symmetry::Symmetric, 4);
   powers.pot_scale = true;
@@ -169,7 +169,7 @@ TEST(Observers, MseKnowsRoundedScalesAndRanges) {
   }
 }
 
-/// The definition, written down without prefix sums.
+/// Reference: the definition without prefix sums.
 double kl_threshold(const at::Tensor& x, int bits) {
   const double largest = x.abs().max().item<double>();
   const double width = std::exp2(std::floor(std::log2(largest)) - 9);
@@ -211,7 +211,7 @@ double kl_threshold(const at::Tensor& x, int bits) {
 
 TEST(Observers, KlIsTheLeastDivergence) {
   for (const auto& [name, x] : samples()) {
-    for (const int bits : {2, 4}) {  // plain operators take seconds for more
+    for (const int bits : {2, 4}) {  // the reference takes seconds for more bits
       SCOPED_TRACE(c10::str(name, " ", bits));
       const QuantSpec spec =
           spec_for(Target::Weight, Granularity::PerTensor, Symmetry::Affine, bits);
@@ -222,7 +222,7 @@ TEST(Observers, KlIsTheLeastDivergence) {
   }
 }
 
-/// Values that are never negative have all of the unsigned integers, also symmetric ones.
+/// Non-negative values use all unsigned integers, also with a symmetric scheme.
 TEST(Observers, UnsignedSymmetricIsAsAffine) {
   QuantSpec symmetric = spec_for(Target::Feature, Granularity::PerTensor, Symmetry::Symmetric);
   symmetric.range = {0, 255};
@@ -242,13 +242,13 @@ TEST(Observers, UnsignedSymmetricIsAsAffine) {
 
 const std::vector<std::string> kTypes = {"minmax", "percentile", "mse", "aciq", "kl_histogram"};
 
-/// What a histogram says against what the numbers themselves say.
+/// Ranges from histograms (activations) and from the exact values (weights).
 TEST(Observers, StreamingIsWithinOnePercentOfExact) {
   for (const auto& [name, x] : samples(4000)) {
     for (const std::string& type : kTypes) {
       for (const int bits : {4, 8}) {
         SCOPED_TRACE(c10::str(name, " ", type, " ", bits));
-        if (type == "aciq") continue;  // counts elements of a sample, which weights do not have
+        if (type == "aciq") continue;  // uses the elements per sample, which weights do not have
         const auto range = [&](Target target) {
           return range_of_all(
               type, spec_for(target, Granularity::PerTensor, Symmetry::Affine, bits), {x});
@@ -262,7 +262,7 @@ TEST(Observers, StreamingIsWithinOnePercentOfExact) {
   }
 }
 
-/// Bit for bit, whatever the batches and their order are; merged observers as well.
+/// Bit-identical for any batch size and order, and for merged observers.
 TEST(Observers, BatchesAndTheirOrderChangeNothing) {
   for (const Granularity granularity : {Granularity::PerTensor, Granularity::PerChannel}) {
     const QuantSpec spec = spec_for(Target::Feature, granularity);
@@ -309,7 +309,7 @@ TEST(Observers, ChannelsByThemselves) {
   }
 }
 
-// --- what is not usual --------------------------------------------------------------------------
+// --- corner cases --------------------------------------------------------------------------------
 
 TEST(Observers, DegenerateTensorsHaveAScale) {
   for (const std::string& type : kTypes) {
@@ -329,7 +329,7 @@ TEST(Observers, DegenerateTensorsHaveAScale) {
   }
 }
 
-/// Numbers that are all the same are kept, whatever the observer makes of distributions.
+/// Constant tensors are not clipped by any observer.
 TEST(Observers, ConstantsStayWhatTheyAre) {
   for (const std::string& type : kTypes) {
     SCOPED_TRACE(type);
@@ -345,7 +345,7 @@ TEST(Observers, ConstantsStayWhatTheyAre) {
   }
 }
 
-/// -0 is no negative number.
+/// -0 is not a negative number.
 TEST(Observers, MinusZeroIsZero) {
   const at::Tensor x = -at::relu(at::randn({8, 4000}));
   for (const char* type : {"percentile", "mse", "kl_histogram"}) {
@@ -392,7 +392,7 @@ TEST(Observers, WhatHasNoRangeIsAnError) {
       [&] {
         channels->observe(at::ones({1, 4}));
       },
-      ThrowsMessage<Error>(HasSubstr("has other channels than those before")));
+      ThrowsMessage<Error>(HasSubstr("does not have the channels of the tensors before")));
 }
 
 }  // namespace

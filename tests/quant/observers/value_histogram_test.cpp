@@ -18,7 +18,7 @@ ValueHistogram histogram_of(const std::vector<float>& numbers) {
   return histogram;
 }
 
-/// Every number is in exactly one bin, and each bin has as many as lie in it.
+/// Every number is in exactly one bin, and each bin has the right count.
 void check_bins(const std::vector<float>& numbers, const ValueHistogram& histogram) {
   const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
   EXPECT_EQ(histogram.low(), *low);
@@ -29,7 +29,7 @@ void check_bins(const std::vector<float>& numbers, const ValueHistogram& histogr
   for (const ValueHistogram::Bin& bin : histogram.bins()) {
     EXPECT_GE(bin.low, last);
     last = bin.high;
-    // A bin begins at the number that is nearer to zero.
+    // The bound nearer to zero is inclusive.
     const int64_t inside = std::count_if(numbers.begin(), numbers.end(), [&](float number) {
       if (bin.low == bin.high) return double{number} == bin.low;
       if (bin.low < 0) return number > bin.low && number <= bin.high && number < 0;

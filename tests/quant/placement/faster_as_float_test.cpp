@@ -13,7 +13,7 @@ namespace {
 using platforms::KernelCost;
 using testing::ElementsAre;
 
-/// Three steps one after the other, 100 elements each.
+/// Three nodes in a chain, 100 elements each.
 class FasterAsFloat : public testing::Test {
  protected:
   FasterAsFloat()
@@ -25,7 +25,7 @@ class FasterAsFloat : public testing::Test {
     costs_.dequantize = 1;
   }
 
-  /// Of each step, in nanoseconds per element.
+  /// Adds a node with times in nanoseconds per element.
   void add(const std::string& node, double as_integer, double as_float,
            double before_quantize = 0) {
     const auto time = [](double per_element) {
@@ -46,7 +46,7 @@ class FasterAsFloat : public testing::Test {
 
 TEST_F(FasterAsFloat, ASlowKernelIsWorthTwoConversions) {
   add("a", 1, 9);
-  add("b", 5, 2);  // saves 3, and costs 2 for quantizing and dequantizing
+  add("b", 5, 2);  // saves 3, and the conversions cost 2
   add("c", 1, 9);
   EXPECT_THAT(solve(), ElementsAre(true, false, true));
   EXPECT_EQ(time_as_floats(options_), (9 + 2 + 9) * 100 * 1000);
@@ -61,7 +61,7 @@ TEST_F(FasterAsFloat, NotIfTheConversionsTakeLonger) {
 
 TEST_F(FasterAsFloat, NotForALittle) {
   add("a", 30, 90);
-  add("b", 5, 2);  // 1 of 67
+  add("b", 5, 2);  // saves 1 of 67
   add("c", 30, 90);
   EXPECT_THAT(solve(), ElementsAre(true, true, true));
 }

@@ -12,7 +12,7 @@ TEST(MinimumCut, ItemsTakeTheCheaperSide) {
   const int a = cut.add_item(), b = cut.add_item(), c = cut.add_item();
   cut.add_cost(a, 1, 5);
   cut.add_cost(b, 5, 1);
-  cut.add_cost(c, 3, 3);  // as good: integers
+  cut.add_cost(c, 3, 3);  // a tie: integers
   const std::vector<bool> sides = cut.solve();
   EXPECT_TRUE(sides[a] && !sides[b] && sides[c]);
   EXPECT_EQ(cut.cost(), 1 + 1 + 3);
@@ -34,7 +34,7 @@ struct Pair {
   int64_t cost;
 };
 
-/// Against all 2^n ways to divide the items.
+/// Against all 2^n divisions.
 TEST(MinimumCut, IsTheLeastOfAllDivisions) {
   std::mt19937 random(1);
   const auto number = [&](int most) { return static_cast<int64_t>(random() % (most + 1)); };

@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
 
-/// One range belongs to the tensor: who did not ask sees it quantized as well.
+/// `readers: all`: consumers that need no quantization read the quantized value as well.
 TEST(OperatorPlacement, ReadersOfATensorSeeItsQuantizer) {
   const std::string text = kConv + R"(
     %d = torch.conv2d(%c, %w, %b)
@@ -23,7 +23,7 @@ TEST(OperatorPlacement, ReadersOfATensorSeeItsQuantizer) {
   EXPECT_THAT(placed(text, "tensorrt_explicit").points, ElementsAre("c > d", "x > c"));
 }
 
-/// The product reaches its other readers in float, and an addition takes it as it is.
+/// The product is float for its other consumers, and the fused addition reads it in float.
 TEST(OperatorPlacement, AMultiplyAddIsOneStep) {
   const auto found = placed(kConv + R"(
     %m = torch.mul(%c, %x)

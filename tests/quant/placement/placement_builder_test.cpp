@@ -45,7 +45,7 @@ A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}
       ThrowsMessage<Error>(HasSubstr("GROUP_SIZE does not divide the inputs of layer 'c'")));
 }
 
-/// By shell patterns on names; --exclude.
+/// Shell patterns for names, as in --exclude.
 TEST(PlacementBuilder, LayersAreExcludedByPattern) {
   EXPECT_FALSE(test::placed(kConv, "qdq").about("c"));
   const auto found = test::placed(kConv, "qdq", {.excluded_layers = {"[bc]"}});

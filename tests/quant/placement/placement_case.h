@@ -10,7 +10,7 @@
 
 namespace sparsebit::quant::test {
 
-/// A graph stated as text, see fx::parse_graph(). `self.w` is a weight [4, 4, 1, 1], `self.b` a
+/// A graph given as text, see fx::parse_graph(). `self.w` is a weight [4, 4, 1, 1], `self.b` a
 /// bias [4], `self.m` a matrix [8, 8]; the input is [1, 4, 8, 8].
 std::unique_ptr<fx::GraphModule> graph_of(const std::string& text);
 
@@ -22,10 +22,10 @@ inline const std::string kConv = R"(
     %c = torch.conv2d(%x, %w, %b)
 )";
 
-/// What a platform's own config places in it, "value > consumer" for each point.
+/// The placement by a platform's default config, "value > consumer" for each activation.
 struct Placed {
   std::set<std::string> points;
-  std::set<std::string> weights;  ///< layers
+  std::set<std::string> weights;  ///< layers with a quantized weight
   std::vector<Decision> floats;
   const Decision* about(const std::string& node) const;
 };

@@ -10,7 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// The platform's policy decides: regions end where the target computes with integers.
+/// The platform's policy selects the placement.
 TEST(Placement, FollowsThePolicyOfThePlatform) {
   const char* const text = R"(
     %x = input()

@@ -11,7 +11,7 @@ using test::placed;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// A part of a tuple, a slice, a concatenation: copies of integers have one scale.
+/// Items of tuples, slices and concatenations copy integers and share one scale.
 TEST(RegionPlacement, SplitsSlicesAndConcatenationsAreIntegers) {
   const auto found = placed(kConv + R"(
     %parts = torch.split(%c, [2, 2], 1)
@@ -26,7 +26,7 @@ TEST(RegionPlacement, SplitsSlicesAndConcatenationsAreIntegers) {
                                         "s > cat", "x > c"));
 }
 
-/// Operators that only ONNX has are like those of torch, whatever their first argument is called.
+/// ONNX-only operators use the rules of the equivalent torch operators, for any argument names.
 TEST(RegionPlacement, OperatorsOfOnnxHaveTheRowsOfTheirLikes) {
   const auto found = placed(kConv + R"(
     %r = onnx.Resize(%c, None, [1.0, 1.0, 2.0, 2.0], None, mode='nearest')

@@ -26,7 +26,7 @@ TEST(Dsq, RoundsAsUsual) {
                         fake_quant(x.detach(), quantizer->qparams(), spec)));
 }
 
-/// Hard steps have their slope in the middle, soft ones everywhere; over a step it is 1.
+/// With a small alpha the slope is concentrated in the middle of a step; its mean over a step is 1.
 TEST(Dsq, AlphaIsHowSoftStepsAre) {
   const QuantSpec spec{.scheme = scheme_from_text("per-tensor-affine"), .bits = 2};
   for (const double alpha : {0.01, 0.4, 0.9}) {

@@ -24,7 +24,7 @@ QuantizerPtr nnie(const at::Tensor& x) {
   return quantizer;
 }
 
-/// 127 negative numbers, 128 positive ones and zero; between them half a sixteenth of an octave.
+/// 127 negative values, 128 positive ones and zero; neighbours differ by a factor of 2 ** (1/16).
 TEST(Nnie, MagnitudesAreRootsOfTwo) {
   at::manual_seed(6);
   const at::Tensor x = at::exp2(at::rand({100000}) * 12 - 10) * at::randn({100000}).sign();
@@ -50,7 +50,7 @@ TEST(Nnie, HasNoScale) {
   const QuantizerPtr quantizer = nnie(at::tensor({-4.f, 1.f}));
   EXPECT_FALSE(quantizer->has_uniform_steps());
   const char* message =
-      "the numbers of nnie are not in steps of one size, so that they have no scale and zero point";
+      "quantizer type nnie has no uniform steps, so it has no scale and zero point";
   EXPECT_THAT([&] { quantizer->final_qparams(); }, ThrowsMessage<Error>(HasSubstr(message)));
   EXPECT_THAT([&] { quantizer->integers(at::ones({2})); },
               ThrowsMessage<Error>(HasSubstr(message)));
@@ -63,7 +63,7 @@ TEST(Nnie, Needs8Bits) {
       [&] {
         make_quantizer({.scheme = scheme_from_text("per-tensor-symmetric"), .bits = 4}, config);
       },
-      ThrowsMessage<Error>(HasSubstr("nnie has 8 bits and is per-tensor-symmetric, not 4 bits")));
+      ThrowsMessage<Error>(HasSubstr("nnie needs 8 bits and per-tensor-symmetric, not 4 bits")));
 }
 
 }  // namespace

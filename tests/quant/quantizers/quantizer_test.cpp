@@ -55,7 +55,7 @@ TEST(Quantizers, LifeCycle) {
   for (const std::string& type : kTypes) {
     SCOPED_TRACE(type);
     const QuantizerPtr quantizer = make(type.c_str(), fitting_spec(type));
-    EXPECT_TRUE(call(*quantizer, x).is_same(x));  // nothing happens before it is enabled
+    EXPECT_TRUE(call(*quantizer, x).is_same(x));  // disabled: returns its input
     EXPECT_THAT([&] { quantizer->set_enabled(true); },
                 ThrowsMessage<Error>(HasSubstr("it is not calibrated")));
     quantizer->observe(x);
@@ -76,7 +76,7 @@ TEST(Quantizers, LifeCycle) {
   }
 }
 
-/// The signs of integers: at most as many values as there are.
+/// Outputs have at most as many distinct values as there are integers.
 TEST(Quantizers, ResultsAreOnTheGrid) {
   const at::Tensor x = at::randn({3, 500}).abs();
   for (const std::string& type : kTypes) {
@@ -146,7 +146,7 @@ TEST(DoReFa, QuantizesTanh) {
       at::allclose(call(*quantizer, x), fake_quant_reference(t, quantizer->qparams(), spec)));
 }
 
-// The result of a sample does not depend on the others of its batch.
+// The result of a sample does not depend on its batch.
 TEST(DoReFa, FeaturesHaveAFixedDivisor) {
   const QuantSpec spec = spec_of(Target::Feature, "per-tensor-affine", 4);
   const at::Tensor x = at::rand({4, 10});
@@ -176,7 +176,7 @@ TEST(Pact, KeepsShapeAndTypeAndNeedsData) {
   EXPECT_EQ(call(*quantizer, at::rand({4}).to(at::kHalf)).scalar_type(), at::kHalf);
 }
 
-/// Forward it is the scale itself, so that a sample's result does not depend on its batch.
+/// Gradient scaling does not change the scale in forward(), so results do not depend on the batch.
 TEST(Lsq, ResultsDoNotDependOnTheBatch) {
   const QuantSpec spec = spec_of(Target::Feature, "per-tensor-affine", 4);
   for (int i = 0; i < 50; ++i) {
@@ -194,7 +194,7 @@ TEST(Lsq, StartsAtTheMeanMagnitude) {
   EXPECT_TRUE(at::allclose(per_channel->qparams().scale, 2 * x.abs().mean(1) / std::sqrt(7.)));
   EXPECT_TRUE(per_channel->qparams().scale.requires_grad());
   EXPECT_FALSE(per_channel->qparams().zero_point.requires_grad());
-  // Negative numbers need a sign.
+  // Negative values switch to a symmetric scheme.
   const QuantizerPtr affine =
       calibrated("lsq", spec_of(Target::Feature, "per-tensor-affine", 4), x);
   EXPECT_EQ(affine->spec().scheme, scheme_from_text("per-tensor-symmetric"));
@@ -225,8 +225,8 @@ TEST(LsqPlus, StartsAtThreeSigmaOrWhereTheObserverSays) {
   EXPECT_THROW(make("lsq+", spec_of(Target::Feature, "per-tensor-symmetric")), Error);
 }
 
-/// Where x is beyond the limit, the limit gets the gradient: at the upper end with its sign, at the
-/// lower end with the opposite one.
+/// Where x is clipped, the limit gets the gradient: with its sign at the upper end, with the
+/// opposite sign at the lower end.
 TEST(Pact, TrainsItsLimit) {
   for (const char* scheme : {"per-tensor-affine", "per-tensor-symmetric"}) {
     SCOPED_TRACE(scheme);
@@ -245,7 +245,7 @@ TEST(Pact, TrainsItsLimit) {
   }
 }
 
-/// The published numbers.
+/// The published constants.
 TEST(Adaround, StartsWhereTheWeightsAre) {
   const QuantSpec spec = spec_of(Target::Weight, "per-tensor-symmetric");
   const at::Tensor weight = at::tensor({1.0, 1.25, 1.5, 1.75, 127.5}).to(at::kFloat).view({1, 5});
@@ -263,7 +263,7 @@ TEST(Adaround, StartsWhereTheWeightsAre) {
                         at::tensor({1., 1., 2., 2., 127.}).to(at::kFloat).view({1, 5})));
 }
 
-/// Wherever the channels are, and with groups.
+/// For any channel axis, and with groups.
 TEST(Adaround, StartsWhereWeightsOfAnyShapeAre) {
   QuantSpec transposed = spec_of(Target::Weight, "per-channel-symmetric", 4);
   transposed.channel_axis = 1;

@@ -24,7 +24,7 @@ QuantizerPtr tqt(Target target, double scale) {
   return quantizer;
 }
 
-/// What is exported is what is simulated.
+/// The exported scale is the power of two of the simulation.
 TEST(Tqt, TheEffectiveScaleIsTheScale) {
   const at::Tensor x = at::randn({1000});
   for (const Target target : {Target::Weight, Target::Feature}) {
@@ -35,7 +35,7 @@ TEST(Tqt, TheEffectiveScaleIsTheScale) {
   }
 }
 
-/// Of the scale that is used: 1.7 is cut off with 0.2, but not with 0.25.
+/// Clipping depends on the rounded scale: 1.7 is clipped with 0.2, but not with 0.25.
 TEST(Tqt, GradientsPassWhereNothingIsCutOff) {
   for (const Target target : {Target::Weight, Target::Feature}) {
     at::Tensor x = at::tensor({-3.f, -2.f, 0.1f, 1.7f, 1.9f});

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Of a call of `%x`; `%b` is a tensor.
+/// The clip bounds of a call with the input `%x`; `%b` is a tensor.
 std::optional<ClipBounds> bounds_of(const std::string& call) {
   const fx::GraphModule module(
       fx::parse_graph("%x = input()\n%b = torch.amax(%x)\n%y = " + call + "\nreturn %y"), "Case");
@@ -35,7 +35,7 @@ TEST(Clipping, BoundsOfOperators) {
 TEST(Clipping, OthersHaveNoBounds) {
   EXPECT_FALSE(bounds_of("torch.clamp(%x, %b)"));
   EXPECT_FALSE(bounds_of("torch.clamp(%x, 0, %b)"));
-  EXPECT_FALSE(bounds_of("torch.tanh(%x)"));  // its bounds are not reached by cutting off
+  EXPECT_FALSE(bounds_of("torch.tanh(%x)"));  // bounded, but not by clipping
 }
 
 QuantizerPtr quantizer_of(const char* type, const char* scheme, const at::Tensor& scale,
@@ -54,7 +54,7 @@ bool clips(ClipBounds bounds, const char* scheme, double scale, double zero_poin
                         *quantizer_of("uniform", scheme, at::scalar_tensor(scale), zero_point));
 }
 
-/// 0 to 255 with steps of 1/32 are 0 to 7.97.
+/// 0 to 255 with scale 1/32 is 0 to 7.97.
 TEST(Clipping, RoundingClipsWhereTheIntegersEndBeforeTheBounds) {
   const char* scheme = "per-tensor-affine";
   EXPECT_TRUE(clips({0, kInfinity}, scheme, 0.03125, 0));
@@ -66,7 +66,7 @@ TEST(Clipping, RoundingClipsWhereTheIntegersEndBeforeTheBounds) {
   EXPECT_TRUE(clips({-kInfinity, kInfinity}, scheme, 0.03125, 100));
 }
 
-/// A bound counts where it is rounded to: 254.5 is the even 254, and what is above it is 255.
+/// Bounds are rounded like values: 254.5 is rounded to the even 254, values above it to 255.
 TEST(Clipping, BoundsAreRoundedAsValuesAre) {
   const char* scheme = "per-tensor-affine";
   EXPECT_TRUE(clips({0, 254.75}, scheme, 1, 0));

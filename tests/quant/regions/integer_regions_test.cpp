@@ -35,7 +35,7 @@ QuantModel calibrated(const char* text, const std::string& platform) {
   return model;
 }
 
-/// About the n-th call of an operator; passes give nodes other names.
+/// The decision about the n-th call of an operator; passes rename nodes.
 std::optional<Decision> why_float(const QuantModel& model, const std::string& op, int n = 0) {
   const IntegerRegions regions(model.module(), model.platform());
   for (const fx::Node& node : model.module().graph().nodes()) {
@@ -49,12 +49,12 @@ std::optional<Decision> why_float(const QuantModel& model, const std::string& op
 TEST(IntegerRegions, ReadsWhatTheQuantizersSay) {
   const QuantModel model = calibrated(kNet, "onnxruntime");
   EXPECT_FALSE(why_float(model, "conv2d"));
-  EXPECT_FALSE(why_float(model, "relu6"));  // a part of the rounding
+  EXPECT_FALSE(why_float(model, "relu6"));  // omitted: the quantizer clips
   EXPECT_FALSE(why_float(model, "conv2d", 1));
   EXPECT_EQ(why_float(model, "tanh")->kind, DecisionKind::NoIntegerForm);
 }
 
-/// Whatever placement wanted: a quantizer that is off breaks what reads it.
+/// A quantizer that is switched off after placement makes its consumers float.
 TEST(IntegerRegions, NoticesWhatIsSwitchedOff) {
   const QuantModel model = calibrated(kNet, "onnxruntime");
   for (const QuantPoint& point : model.points()) {
@@ -72,7 +72,7 @@ TEST(IntegerRegions, OtherPlatformsAskNoQuantizedResult) {
 
 // --- placement ----------------------------------------------------------------------------------
 
-/// What the target has to compute with floats, as placement decided and as the quantizers say.
+/// Float nodes according to placement and according to the quantizers in the graph.
 struct Floats {
   std::set<std::string> placed, found;
 };
@@ -99,7 +99,7 @@ struct Network {
 
 TEST(IntegerRegions, AreThoseThatPlacementMade) {
   const std::vector<Network> networks = {
-      {R"(  # a residual sum, a step without integers, and an activation that nobody reads as integers
+      {R"(  # a residual sum, a node without an integer form, no integer consumer downstream
     %r = torch.relu(%c)
     %d = torch.conv2d(%r, %w, %b)
     %total = torch.add(%d, %r)
@@ -110,7 +110,7 @@ TEST(IntegerRegions, AreThoseThatPlacementMade) {
     %g = torch.sigmoid(%f)
     return %g)",
        {"t", "g"}},
-      {R"(  # parts of a tuple that are integers, and one that a float step changes
+      {R"(  # items of a tuple that are integers, and one that is read by a float node
     %parts = torch.split(%c, [2, 2], 1)
     %p = operator.getitem(%parts, 0)
     %q = operator.getitem(%parts, 1)
@@ -121,7 +121,7 @@ TEST(IntegerRegions, AreThoseThatPlacementMade) {
     %e = torch.conv2d(%mixed, %w, %b)
     return (%d, %e))",
        {"t", "mixed"}},
-      {R"(  # attention: two products, and float steps between them
+      {R"(  # attention: two products, and float nodes between them
     %h = torch.nn.functional.hardtanh(%c)
     %k = torch.conv2d(%h, %w, %b)
     %turned = torch.transpose(%k, -1, -2)
@@ -133,7 +133,7 @@ TEST(IntegerRegions, AreThoseThatPlacementMade) {
     %total = torch.add(%mixture, %x)
     return %total)",
        {"scaled", "shares", "total"}},
-      {R"(  # sizes that change by copies, by sums, and in a way that has no integers
+      {R"(  # sizes changed by copies, by sums, and by an operator without an integer form
     %up = torch.nn.functional.interpolate(%c, scale_factor=2.0, mode='nearest')
     %d = torch.conv2d(%up, %w, %b)
     %cubic = torch.nn.functional.interpolate(%d, scale_factor=2.0, mode='bicubic')
@@ -150,7 +150,7 @@ TEST(IntegerRegions, AreThoseThatPlacementMade) {
     %d = torch.conv2d(%n, %w, %b)
     return %d)",
        {"n"}},
-      {R"(  # relus that vanish in a rounding, but not in that of an integer step
+      {R"(  # relus that a quantizer could replace, but whose producer is float
     %first = torch.relu(%x)
     %d = torch.conv2d(%first, %w, %b)
     %r = torch.relu(%c)
@@ -171,7 +171,7 @@ TEST(IntegerRegions, AreThoseThatPlacementMade) {
   }
 }
 
-/// Platforms that put points at the inputs of operators take numbers as they are.
+/// With operator_inputs, operands that are numbers are allowed.
 TEST(IntegerRegions, NumbersAsOperandsElsewhere) {
   const std::string text = test::kConv + R"(
     %n = torch.add(%c, 1)

@@ -27,7 +27,7 @@ TEST(QParams, IntegersOfARange) {
   EXPECT_EQ(found.zero_point.item<float>(), -128 + 64);
 }
 
-/// All 256 integers are in use: MQBench has half of them for the same.
+/// All 256 integers are used; MQBench uses half of them here.
 TEST(QParams, UnsignedAndSymmetric) {
   const QuantSpec spec = spec_of("per-tensor-symmetric", IntegerRange{0, 255});
   const QParams found = qparams_of(0, 2, spec);
@@ -40,10 +40,10 @@ TEST(QParams, UnsignedAndSymmetric) {
 TEST(QParams, PowersOfTwo) {
   QuantSpec spec = spec_of("per-tensor-affine");
   spec.pot_scale = true;
-  const QParams found = qparams_of(-1, 1, spec);  // 2 / 255 is next to 1 / 128
+  const QParams found = qparams_of(-1, 1, spec);  // 2 / 255 is nearest to 1 / 128
   EXPECT_EQ(found.scale.item<float>(), 1.f / 128);
   EXPECT_EQ(found.zero_point.item<float>(), 128);
-  // The scale is rounded down here, and the zero point stays among the integers.
+  // The scale is rounded down here, and the zero point stays within the integers.
   const QParams cut = qparams_of(-1.2 * 255 / 256, 0, spec);
   EXPECT_EQ(cut.scale.item<float>(), 1.f / 256);
   EXPECT_EQ(cut.zero_point.item<float>(), 255);

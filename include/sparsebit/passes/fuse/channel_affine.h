@@ -9,27 +9,27 @@
 
 namespace sparsebit::passes {
 
-/// What a batch norm with fixed statistics does to each channel: x * factor + shift. In float64.
+/// A batch norm with fixed statistics, per channel: x * factor + shift. In float64.
 struct ChannelAffine {
   at::Tensor factor;     ///< gamma / sqrt(variance + eps)
   at::Tensor shift;      ///< beta - mean * factor
-  bool trained = false;  ///< the shift has a part that is trained
+  bool trained = false;  ///< the shift contains a trained parameter
 };
 
-/// Reads a call of batch_norm. Nothing when it normalizes by the statistics of the batch.
+/// Reads a call of batch_norm. Empty when it normalizes by the statistics of the batch.
 /// Missing gamma and beta count as 1 and 0.
 std::optional<ChannelAffine> read_batch_norm(const fx::Args& batch_norm);
 
-/// How the integers of a weight are read.
+/// The quantization grid of a weight.
 struct WeightGrid {
   at::Tensor scale;       ///< one per output channel, or one for all
-  at::Tensor zero_point;  ///< as many
+  at::Tensor zero_point;  ///< same size as the scale
 };
 
-/// The grid of a weight whose output channels were multiplied by `factor`, so that each weight has
-/// the integer it had before. Where the factor is negative, the scale stays positive and the
-/// integers are mirrored: q becomes lowest + highest - q, which is in range again. Where it is 0,
-/// so are the weights, and the grid stays as it is.
+/// The grid of a weight whose output channels were multiplied by `factor`, so that each weight
+/// keeps its integer. Where the factor is negative, the scale stays positive and the integers are
+/// mirrored: q becomes lowest + highest - q, which is in range again. Where the factor is 0, the
+/// weights are 0 and the grid stays unchanged.
 WeightGrid scale_grid(const WeightGrid& grid, const at::Tensor& factor, int64_t lowest,
                       int64_t highest);
 

@@ -5,30 +5,31 @@
 
 namespace sparsebit::quant {
 
-/// How prepare_calibration() prepares.
+/// Options of prepare_calibration().
 struct PrepareOptions {
-  /// Show the model each batch as it is. Otherwise the first axis of all inputs is taken for the
-  /// batch, and samples are shown one by one, which makes results the same for all batch sizes.
+  /// Run the model on whole batches. Otherwise the first axis of all inputs is the batch axis, and
+  /// the model runs on single samples, so that results do not depend on the batch size.
   bool whole_batches = false;
-  /// Keep the samples themselves, which calc_qparams() with `quantized_ranges` needs.
+  /// Keep the samples, which calc_qparams() needs with `quantized_ranges`.
   bool keep_samples = false;
-  /// Only these are calibrated; the others keep their scales, if they have any.
+  /// The quantizers that are calibrated; the others keep their scales.
   bool weights = true;
   bool features = true;
-  /// Of what is kept, as much stays in memory; the rest goes to a file in TMPDIR.
+  /// Limit of the memory for kept samples; the rest is stored in a file in TMPDIR.
   int64_t bytes_in_memory = int64_t{256} << 20;
 };
 
-/// How calc_qparams() goes through the layers.
+/// Options of calc_qparams().
 struct CalcOptions {
-  /// A layer's calibration sees what quantized layers before it give ...
+  /// Layers are calibrated in order, on the outputs of the quantized layers before them ...
   bool asym = false;
   bool w_quant = false;  ///< ... with quantized weights
-  bool a_quant = false;  ///< ... with quantized features
-  /// With `asym`: ranges of features come from there, too. Otherwise they are those of the float
-  /// model, and `asym` matters only to methods that learn a layer's rounding from its inputs.
+  bool a_quant = false;  ///< ... with quantized activations
+  /// With `asym`: the ranges of activations are also found on the quantized model. Otherwise they
+  /// are those of the float model, and `asym` only affects methods that learn a layer's rounding
+  /// from its inputs.
   bool quantized_ranges = false;
-  /// Called after each node of the graph, of `total`, when ranges are found in sequence.
+  /// Called after each of `total` nodes of the graph if `quantized_ranges` is set.
   std::function<void(int64_t total)> on_node = {};
 };
 

@@ -5,12 +5,12 @@
 
 namespace sparsebit::quant {
 
-/// Kernels that compute as ONNX Runtime's do, to the last bit: layer norms, softmax, erf and gelu
-/// of floats, as they stand between integers in transformers (docs/decisions/0009). Where gradients
-/// are recorded, and for other types, the usual ones.
+/// Float kernels with results that are bit-identical to ONNX Runtime's: layer norm, softmax, erf,
+/// gelu and others, which stay float between integer nodes of transformers (docs/decisions/0009).
+/// If gradients are recorded, and for types other than float32, the default kernels are used.
 const fx::Kernels& onnxruntime_kernels();
 
-/// The kernels that a platform's `float_kernels` names; null for libtorch's own.
+/// The kernels named by a platform's `float_kernels`; null for libtorch's.
 const fx::Kernels* float_kernels(const platforms::Platform& platform);
 
 }  // namespace sparsebit::quant

@@ -7,15 +7,14 @@
 
 namespace sparsebit::quant {
 
-/// How often which numbers occur, in bins that are fixed before the first number is seen: all
-/// floats with the same sign, exponent and first bits of the mantissa. So the counts depend on
-/// neither the order nor the size of batches, two histograms are merged by adding, and the bins are
-/// narrow wherever the numbers are, be they 1e-6 or 1e6.
+/// A histogram with fixed bins: one bin holds all floats with the same sign, exponent and leading
+/// bits of the mantissa. Hence counts do not depend on the order or size of batches, histograms are
+/// merged by addition, and bins have the same relative width for values of any magnitude.
 ///
-/// Takes memory for the bins that are in use; the system gives pages when they are touched.
+/// Uses memory only for bins in use, because the system allocates pages when they are touched.
 class ValueHistogram {
  public:
-  /// @param mantissa_bits  4 to 12. A bin is 2^-mantissa_bits of its numbers wide.
+  /// @param mantissa_bits  4 to 12. The relative width of a bin is 2^-mantissa_bits.
   explicit ValueHistogram(int mantissa_bits = kFine);
   ValueHistogram(const ValueHistogram& other);
   ValueHistogram(ValueHistogram&&) = default;
@@ -23,25 +22,25 @@ class ValueHistogram {
 
   static constexpr int kFiner = 10;  ///< bins of 0.1 %
   static constexpr int kFine = 9;    ///< bins of 0.2 %
-  static constexpr int kCoarse = 8;  ///< bins of 0.4 %, where there are many histograms
+  static constexpr int kCoarse = 8;  ///< bins of 0.4 %, to save memory if there are many histograms
 
-  /// False, and nothing is counted, when one of them is not finite.
+  /// Returns false and counts nothing if one of the numbers is not finite.
   bool add(const float* numbers, int64_t count);
-  void merge(const ValueHistogram& other);  ///< of as many mantissa bits
+  void merge(const ValueHistogram& other);  ///< with the same mantissa bits
 
   int64_t count() const { return count_; }
-  /// The smallest and largest number themselves.
+  /// The exact minimum and maximum of the numbers.
   float low() const { return low_; }
   float high() const { return high_; }
 
-  /// Numbers from `low` to `high`, spread evenly as far as this knows.
+  /// Numbers from `low` to `high`, assumed to be evenly distributed.
   struct Bin {
     double low, high;
     int64_t count;
 
     double middle() const { return (low + high) / 2; }
   };
-  /// Those that are not empty, in ascending order, cut at low() and high().
+  /// The bins that are not empty, in ascending order, clipped to low() and high().
   std::vector<Bin> bins() const;
 
  private:
@@ -56,14 +55,14 @@ class ValueHistogram {
   void settle();
   size_t size() const { return size_t{1} << (9 + mantissa_bits_); }  // sign and exponent: 9 bits
 
-  int64_t count_at(size_t key) const;  // without what is in the slots for zeros
-  int64_t zeros_counted() const;       // and numbers in the bin of zero
+  int64_t count_at(size_t key) const;  // without the slots for zeros
+  int64_t zeros_counted() const;       // the slots for zeros and the bin of zero
 
   int mantissa_bits_;
-  Table<uint32_t> counts_;  // recent ones, and slots for zeros, see count_numbers()
-  Table<int64_t> settled_;  // those before, if there are any
+  Table<uint32_t> counts_;  // since the last settle(), and slots for zeros, see count_numbers()
+  Table<int64_t> settled_;  // before the last settle(); null if there was none
   int64_t recent_ = 0;
-  uint32_t least_key_ = ~0u;  // no number but zero is below: pages there are not even read
+  uint32_t least_key_ = ~0u;  // smallest key above zero: pages below it are not read
   int64_t count_ = 0;
   float low_ = 0, high_ = 0;
 };

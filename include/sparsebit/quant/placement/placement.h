@@ -9,18 +9,18 @@
 
 namespace sparsebit::quant {
 
-/// An activation that an operator reads as integers.
+/// An activation that an operator reads through a quantizer.
 struct FeaturePoint {
   fx::Node* value;
   fx::Node* consumer;
-  TensorConfig config;  ///< as the consumer's names say
-  /// The value whose quantizer it shares, so that both have one scale; null when it has its own.
+  TensorConfig config;  ///< the settings for the consumer's names
+  /// The value whose quantizer, and hence scale, it shares; null if it has its own.
   fx::Node* shares = nullptr;
-  /// Whether its numbers count for the scale. Copies of numbers that count already do not.
+  /// Whether it is observed for calibration. Copies of observed values are not.
   bool observed = true;
 };
 
-/// A weight, or a bias, that an operator reads as integers.
+/// A weight or bias that an operator reads through a quantizer.
 struct WeightPoint {
   fx::Node* layer;
   std::string argument;  ///< "weight"
@@ -29,25 +29,26 @@ struct WeightPoint {
   Target target = Target::Weight;  ///< or Bias
 };
 
-/// Which values of a model carry a quantizer. Plain data: nothing has changed yet.
+/// The values of a model that get a quantizer. Plain data: the graph is not changed yet.
 struct Placement {
   std::vector<FeaturePoint> features = {};
   std::vector<WeightPoint> weights = {};
-  std::vector<Decision> floats = {};  ///< about nodes that stay float, or of which an input does
-  std::vector<std::string> unused_patterns = {};  ///< of the config: they match nothing
+  std::vector<Decision> floats = {};  ///< why nodes or their inputs stay float
+  std::vector<std::string> unused_patterns =
+      {};  ///< messages about patterns of the config without a match
 };
 
-/// As the config's platform wants it. Shapes and types that are recorded in the graph keep integers
-/// away.
+/// Placement by the policy of the config's platform. Values whose recorded type is not floating
+/// point get no quantizer.
 Placement place(fx::GraphModule& module, const QConfig& config);
 
-/// PlacementPolicy::Kind::OperatorInputs: quantizers at the inputs, and if the policy says so the
+/// PlacementPolicy::Kind::OperatorInputs: quantizers at the inputs, and depending on the policy the
 /// outputs, of the operators in the platform's table.
 Placement place_at_operators(fx::GraphModule& module, const QConfig& config);
 
-/// PlacementPolicy::Kind::IntegerRegions: each operator that the platform can compute with integers
-/// has integers on all sides. Layers and products are the reason for all others: these are integers
-/// only between them.
+/// PlacementPolicy::Kind::IntegerRegions: the inputs and outputs of each operator that the platform
+/// can compute with integers are quantized. Operators other than layers and matrix products are
+/// only quantized if they are connected to these.
 Placement place_in_regions(fx::GraphModule& module, const QConfig& config);
 
 }  // namespace sparsebit::quant

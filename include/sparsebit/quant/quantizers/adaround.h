@@ -4,15 +4,15 @@
 
 namespace sparsebit::quant {
 
-/// Rounds each weight up or down, whichever a layer's outputs like better (Nagel et al., 2020).
-/// Until start() it rounds to the nearest. What decides is the parameter `v`, of the weight's
-/// shape: while training, a weight is moved up by share_up(), from 0 to 1; in eval mode it is moved
-/// if v >= 0.
+/// Learns to round each weight up or down so that the layer's output error is smallest (Nagel et
+/// al., 2020). Before start() it rounds to nearest. The learned parameter `v` has the weight's
+/// shape: in training mode a weight is floor(w / scale) + share_up(), from 0 to 1; in eval mode it
+/// is rounded up if v >= 0.
 class Adaround : public Quantizer {
  public:
   Adaround(const QuantSpec& spec, const TensorConfig& config);
 
-  /// Makes `v` such that in training mode each weight is what it was. Calibrated before.
+  /// Initializes `v` so that in training mode the weights are unchanged. Requires calibration.
   void start(const at::Tensor& weight);
   /// clamp(1.2 * sigmoid(v) - 0.1, 0, 1)
   at::Tensor share_up() const;

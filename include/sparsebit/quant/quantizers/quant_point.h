@@ -7,13 +7,13 @@
 
 namespace sparsebit::quant {
 
-/// A quantizer and where it is.
+/// A quantizer and its position in the graph.
 struct QuantPoint {
-  std::string name;                         ///< of its node
-  std::string value;                        ///< the node, or path of the tensor, that it quantizes
+  std::string name;                         ///< of the node that calls the quantizer
+  std::string value;                        ///< the quantized node, or the path of the tensor
   std::vector<std::string> consumers = {};  ///< nodes that read it
   QuantizerPtr quantizer;
-  /// False where copies of numbers pass that other points of the same quantizer have looked at.
+  /// False if the value only copies values that are observed at other points of this quantizer.
   bool observed = true;
 
   bool is_weight() const { return quantizer->spec().target == Target::Weight; }

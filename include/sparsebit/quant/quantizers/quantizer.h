@@ -13,77 +13,77 @@
 
 namespace sparsebit::quant {
 
-/// Quantizes one value of a graph: a module that a node calls.
+/// A module, called by a node, that quantizes one value of a graph.
 ///
 /// Life cycle: construct; observe() the value of each calibration batch; calibrate(); then
-/// set_enabled(true) makes forward() simulate integers. Until then a call gives back its input.
-/// `scale` and `zero_point` are buffers, or parameters where a method trains them, so that a state
-/// dict has them.
+/// set_enabled(true) makes forward() simulate integers. Until then forward() returns its input.
+/// `scale` and `zero_point` are in the state dict: as buffers, or as parameters if they are
+/// trained.
 class Quantizer : public fx::Module {
  public:
-  /// @param type  what a printed graph calls it: "quant.Uniform".
-  /// @param observe_with  what makes the observer, if it is not the config's.
+  /// @param type  shown in printed graphs: "quant.Uniform".
+  /// @param observe_with  creates the observer; default: by the config's OBSERVER.TYPE.
   Quantizer(std::string type, const QuantSpec& spec, const TensorConfig& config,
             ObserverFactory observe_with = make_observer);
   Quantizer(const Quantizer& other);
 
   const QuantSpec& spec() const { return spec_; }
   const TensorConfig& config() const { return config_; }
-  /// Changes the bits, and all integers of them are in use. It is off and not calibrated then:
-  /// scales of other bits would be wrong.
+  /// Changes the bits and resets the range to all integers of them. The quantizer must be
+  /// calibrated again, because its scales were those of the old bits; it is off until then.
   void set_bits(int bits);
 
-  /// Whether it quantizes: switched on, and not off for good.
+  /// Whether it quantizes: enabled and not permanently switched off.
   bool is_enabled() const { return on_ && !is_off_for_good(); }
-  /// Throws InvalidArgument when it was never calibrated.
+  /// Throws InvalidArgument if it is to be enabled and is not calibrated.
   void set_enabled(bool on);
-  /// Never quantizes again. The first reason stays.
+  /// Switches the quantizer off permanently. Later calls do not change the reason.
   void switch_off(Decision why);
-  /// The same with the caller's own words.
+  /// The same with a reason in the caller's words.
   void switch_off(std::string why) { switch_off({DecisionKind::SwitchedOff, "", std::move(why)}); }
   bool is_off_for_good() const { return why_off_.has_value(); }
-  /// Nothing while it may quantize.
+  /// The reason; nullopt unless it is permanently off.
   const std::optional<Decision>& why_off() const { return why_off_; }
 
-  /// Adds a batch to what the scales will be made of.
+  /// Adds a batch to the statistics for calibrate().
   void observe(const at::Tensor& x) { observe(x, *observer_); }
-  /// For threads that look at a time: each with an observer of its own, merged in the end.
+  /// For parallel calibration: each thread has its own observer, merged at the end.
   std::unique_ptr<Observer> new_observer() const { return observe_with_(spec_, config_.observer); }
   void observe(const at::Tensor& x, Observer& into) const;
   void merge(std::unique_ptr<Observer> seen);
-  /// Makes the scales of what was observed, and forgets that.
+  /// Computes the scales from the statistics and discards the statistics.
   void calibrate();
   bool is_calibrated() const { return calibrated_; }
 
   virtual QParams qparams() const;
-  /// Those that the simulation ends with: positive scales and whole zero points, without gradients.
-  /// Throws Unsupported unless has_uniform_steps().
+  /// The parameters for export: positive scales and integral zero points, without gradients. Throws
+  /// Unsupported unless has_uniform_steps().
   QParams final_qparams() const;
-  /// Scales whose integers cover what it gives: those above, and where steps are not uniform, the
-  /// range alone. For formats that store ranges.
+  /// Parameters whose integers cover the range of the outputs: final_qparams(), or for non-uniform
+  /// steps ones of the same range. For formats that store ranges.
   virtual QParams covering_qparams() const { return final_qparams(); }
-  /// The integers that stand for a tensor, as int32: what the simulation gives is
-  /// (q - zero_point) * scale. Calibrated before.
+  /// The integers q of a tensor as int32; the simulation computes (q - zero_point) * scale.
+  /// Requires calibration.
   at::Tensor integers(const at::Tensor& x) const;
-  /// Whether it is meant to be trained, so that calibration alone says little.
+  /// Whether it is meant to be trained: calibration alone gives poor accuracy.
   virtual bool needs_training() const { return false; }
-  /// Whether its numbers are (q - zero_point) * scale for integers q.
+  /// Whether its outputs are (q - zero_point) * scale for integers q.
   virtual bool has_uniform_steps() const { return true; }
-  /// The number d if tanh(x) / d is quantized instead of x.
+  /// The divisor d if it quantizes tanh(x) / d instead of x; nullopt otherwise.
   virtual std::optional<double> squeezes_by() const { return std::nullopt; }
-  /// Whether a tensor and its scales can be multiplied by the same number and the integers stay.
+  /// Whether the integers stay the same if a tensor and its scales are multiplied by one factor.
   virtual bool is_scale_free() const { return false; }
-  /// As if calibrate() had found this.
+  /// Sets the parameters as calibrate() does.
   void set_qparams(const QParams& qparams);
 
-  /// What is not in its tensors.
+  /// The state that is not in its tensors.
   struct State {
     bool on = false;
     bool calibrated = false;
     std::optional<Decision> why_off = {};
   };
   State state() const { return {on_, calibrated_, why_off_}; }
-  /// For those who read a saved model, after they put the tensors in place.
+  /// Used when loading a saved model, after its tensors are set.
   void restore(const State& state);
 
   fx::Value forward(const fx::Args& in) override;
@@ -92,11 +92,11 @@ class Quantizer : public fx::Module {
   std::string summary() const;
 
  protected:
-  /// The simulation itself; calibrated.
+  /// Quantizes and dequantizes x. Called only after calibration.
   virtual at::Tensor simulate(const at::Tensor& x) const = 0;
-  /// The scales that follow from what was observed.
+  /// The parameters computed from the observed statistics.
   virtual QParams find_qparams() { return observer_->qparams(); }
-  /// Whether they are trained.
+  /// Whether `scale` and `zero_point` are parameters.
   virtual bool trains_scale() const { return false; }
   virtual bool trains_zero_point() const { return false; }
 
@@ -115,7 +115,7 @@ class Quantizer : public fx::Module {
   std::optional<Decision> why_off_;
 };
 
-/// What a quantizer derives from: it can be copied, as fx::Module::clone() wants.
+/// Base class of quantizers that implements shallow_copy() for fx::Module::clone().
 template <class Derived>
 class CloneableQuantizer : public Quantizer {
  public:
@@ -130,7 +130,7 @@ class CloneableQuantizer : public Quantizer {
 using QuantizerPtr = std::shared_ptr<Quantizer>;
 using QuantizerFactory = std::function<QuantizerPtr(const QuantSpec&, const TensorConfig&)>;
 
-/// By `QUANTIZER.TYPE`, in small letters. Add your own before the first config is read.
+/// By `QUANTIZER.TYPE`, in lower case. Add your own before the first config is read.
 Registry<QuantizerFactory>& quantizers();
 
 QuantizerPtr make_quantizer(const QuantSpec& spec, const TensorConfig& config);

@@ -8,7 +8,7 @@
 
 namespace sparsebit::quant {
 
-/// What an operator cuts its input to.
+/// The bounds to which an operator clips its input.
 struct ClipBounds {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -16,10 +16,10 @@ struct ClipBounds {
   bool operator==(const ClipBounds&) const = default;
 };
 
-/// Of relu, relu6, clamp and hardtanh whose bounds are numbers. Nothing for others.
+/// The bounds of relu, relu6, and clamp and hardtanh with constant bounds; nullopt otherwise.
 std::optional<ClipBounds> clip_bounds_of(const fx::OperatorCall& call);
 
-/// Whether a quantizer of one scale, which is calibrated, cuts off the same as these bounds.
+/// Whether a calibrated per-tensor quantizer clips at these or tighter bounds.
 bool rounding_clips(const ClipBounds& bounds, const Quantizer& quantizer);
 
 }  // namespace sparsebit::quant

@@ -11,31 +11,31 @@
 
 namespace sparsebit::quant {
 
-/// Which steps of a graph with quantizers a platform computes with integers. Read off the
-/// quantizers that are there, whatever placement wanted: coverage, the export of clippings and the
-/// form with integer operators all ask this.
+/// The nodes of a graph with quantizers that a platform computes with integers. Derived from the
+/// quantizers in the graph, not from placement's decisions. Used by coverage, by the export of
+/// clippings, and by the export with integer operators.
 class IntegerRegions {
  public:
   /// Both must outlive this object.
   IntegerRegions(const fx::GraphModule& module, const platforms::Platform& platform)
       : module_(module), platform_(platform) {}
 
-  /// Why a call computes with floats; nothing if it computes with integers.
+  /// Why a call is computed in float; nullopt if it is computed with integers.
   std::optional<Decision> why_float(const fx::Node& node, const fx::OperatorCall& call) const;
 
-  /// Whether the rounding right behind a relu or clamp cuts off the same, so that nothing is left
-  /// of it to compute.
+  /// Whether the quantizer right after a relu or clamp clips at the same bounds, so that the relu
+  /// or clamp can be omitted.
   bool is_clipped_by_rounding(const fx::Node& node, const fx::OperatorCall& call) const;
 
-  /// Whether the target has nothing to compute for it: a copy, getitem that takes a tuple apart, an
-  /// activation that runs as one with the layer before it, a relu that the rounding of a float
-  /// does, or sizes and other numbers.
+  /// Whether the target computes nothing for the node: a copy, a getitem of a tuple, an activation
+  /// function fused with the layer before it, a relu replaced by the clipping of a quantizer, or
+  /// sizes and other numbers that are not activations.
   bool computes_nothing(const fx::Node& node, const fx::OperatorCall& call) const;
 
-  /// The quantizer that a node calls, unless it is off for good; null for other nodes.
+  /// The quantizer that a node calls; null for other nodes and if it is permanently off.
   const Quantizer* quantizer_at(const fx::Node& node) const;
-  /// The quantizer whose integers a value still is: its own, or one behind views of it, behind what
-  /// keeps the grid of its input, and behind concatenations that points move over.
+  /// The quantizer whose integers a value has: its own, or one upstream of views, of operators that
+  /// keep the scale of their input (`keeps_grid`), and of `transparent` concatenations.
   const Quantizer* quantizer_behind(const fx::Node& operand) const;
 
  private:

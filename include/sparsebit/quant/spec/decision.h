@@ -5,80 +5,80 @@
 
 namespace sparsebit::quant {
 
-/// What was decided about a node that stays float, or of which a part does. Sentences for people
-/// are made in report/sentences.h; code asks the kind.
+/// Why a node, or a part of it, stays float. report/sentences.h turns a decision into text;
+/// programs use the kind.
 enum class DecisionKind {
   // The operator.
   UnknownOperator,       ///< no operator table has it
   BehindUnknown,         ///< it reads a result of `other`, an unknown operator
   NoIntegerForm,         ///< the platform has no row for the operator `other`
-  KeptFloatByPlatform,   ///< the platform says why it is better left alone
-  ArgumentNotSupported,  ///< there is no integer form for what the argument `other` is
+  KeptFloatByPlatform,   ///< the platform's `floats` has the reason
+  ArgumentNotSupported,  ///< no integer form for this value of the argument `other`
   // The config.
   SkippedModule,       ///< SKIP_TRACE_MODULES names it
   ExcludedByUser,      ///< the user asked for float
   ActivationDisabled,  ///< A.QUANTIZER.DISABLE
   WeightDisabled,      ///< W.QUANTIZER.DISABLE
   SumNotRequested,     ///< A.QADD.ENABLE_QUANT is off
-  // What it reads and writes.
-  WrittenInPlace,   ///< another node writes to its memory
-  WritesInput,      ///< it changes its own input
-  NotAnActivation,  ///< its argument `other` is no activation
+  // Its inputs and outputs.
+  WrittenInPlace,   ///< its memory is modified in place
+  WritesInput,      ///< it modifies its own input
+  NotAnActivation,  ///< its argument `other` is not an activation
   OneActivation,    ///< only one of its operands is an activation
   ConstantOperand,  ///< an operand is a number or a constant
   AfterLookup,      ///< its operand `other` comes from an operator that keeps it float
-  WeightComputed,   ///< its weight is no constant
-  BiasComputed,     ///< its bias is no constant
-  BoundsComputed,   ///< the bounds of a clipping are no numbers
-  ValuesNotFloat,   ///< its values are no floating point numbers
-  ConstantInputs,   ///< nothing it reads depends on the model's inputs
-  // What is around it.
-  FusedWith,           ///< it runs as one with `other`
-  InputIsFloat,        ///< `other`, which it reads, is float
-  InputUsedElsewhere,  ///< `other`, which it would run as one with, has other readers
-  LayerIsFloat,        ///< a bias of `other`, which computes with floats
-  FasterAsFloat,       ///< with integers, it and the conversions around it would take longer
-  NoIntegerReader,     ///< nothing that reads it computes with integers
+  WeightComputed,   ///< its weight is computed, not constant
+  BiasComputed,     ///< its bias is computed, not constant
+  BoundsComputed,   ///< the bounds of its clipping are computed, not constant
+  ValuesNotFloat,   ///< its values are not floating-point numbers
+  ConstantInputs,   ///< none of its inputs depends on the model's inputs
+  // Its neighbours.
+  FusedWith,           ///< it is fused with `other`
+  InputIsFloat,        ///< its input `other` is float
+  InputUsedElsewhere,  ///< its input `other`, with which it would be fused, has other consumers
+  LayerIsFloat,        ///< a bias of the layer `other`, which is float
+  FasterAsFloat,       ///< integers, including the Q/DQ conversions, would take longer
+  NoIntegerReader,     ///< no integer consumer downstream
   NoLayerBranch,       ///< neither branch of the sum ends with a layer
-  NothingQuantized,    ///< it reads and gives no activations
-  // What the target makes of the quantizers in a graph.
+  NothingQuantized,    ///< its inputs and outputs are not activations
+  // Found by coverage in the graph with quantizers.
   InputNotQuantized,  ///< the input `other`
   InputBits,          ///< the input `other` has more bits than the kernel takes
-  InputPerChannel,    ///< the input `other` has a scale for each channel
+  InputPerChannel,    ///< the input `other` has per-channel scales
   WeightIsFloat,
   BiasIsFloat,
-  WeightGroups,        ///< a scale for each group
+  WeightGroups,        ///< scales per group
   WeightBits,          ///< more bits than the kernel takes
-  ResultNotQuantized,  ///< its result goes to `other` as floats
+  ResultNotQuantized,  ///< its output goes to `other` in float
   ScalesDiffer,        ///< the scales of its input and of `other` differ
-  ClippingDiffers,     ///< the rounding behind it does not cut off the same
+  ClippingDiffers,     ///< the quantizer after it does not clip at the same bounds
   // Batch norms that could not be folded after tuning.
   NormWithoutLayer,   ///< no layer with a quantized weight before it
   NormOtherChannels,  ///< it does not normalize the channels of the layer
-  NormLayerRead,      ///< `other`, the layer, has other readers
-  NormScaleFixed,     ///< the layer's quantizer changes what scales mean
+  NormLayerRead,      ///< `other`, the layer, has other consumers
+  NormScaleFixed,     ///< the type of the layer's quantizer does not allow rescaling
   NormOneScale,       ///< the layer's weight has one scale for all channels
-  NormWeightRead,     ///< `other`, the weight, has other readers
-  NormStatistics,     ///< its statistics are no constants
-  NormGroups,         ///< channels are in groups
-  // A quantizer that a caller switched off, with the caller's own words.
+  NormWeightRead,     ///< `other`, the weight, has other consumers
+  NormStatistics,     ///< its statistics are not constants
+  NormGroups,         ///< the channels of the layer's weight are in groups
+  // A quantizer switched off by a caller; `other` is the caller's reason.
   SwitchedOff,
 };
 
 struct Decision {
   DecisionKind kind;
   std::string node;
-  std::string other = {};  ///< node, argument, operator or words, as the kind says
+  std::string other = {};  ///< node, argument, operator or text, depending on the kind
 
   bool operator==(const Decision&) const = default;
 };
 
-/// Whether `other` of such a decision is a node.
+/// Whether `other` of decisions of this kind is a node name.
 bool other_is_node(DecisionKind kind);
 
 /// "unknown_operator": for files and tools.
 std::string_view to_string(DecisionKind kind);
-/// The opposite. Throws InvalidArgument.
+/// The inverse of to_string(). Throws InvalidArgument.
 DecisionKind decision_kind_from_text(std::string_view text);
 
 }  // namespace sparsebit::quant

@@ -7,16 +7,16 @@
 
 namespace sparsebit::quant {
 
-/// What is quantized.
+/// The kind of a quantized tensor. A feature is an activation.
 enum class Target { Weight, Feature, Bias };
 
-/// How many scales a tensor has.
+/// The number of scales of a tensor.
 enum class Granularity {
   PerTensor,   ///< one
-  PerChannel,  ///< one for each position on the channel axis
+  PerChannel,  ///< one per channel
 };
 
-/// Whether zero is in the middle of the integers.
+/// The zero point of a scheme.
 enum class Symmetry {
   Symmetric,  ///< signed integers, zero point 0
   Affine,     ///< unsigned integers, any zero point
@@ -32,7 +32,7 @@ struct QuantScheme {
 
 /// "per-channel-symmetric"
 std::string to_string(const QuantScheme& scheme);
-/// Throws InvalidArgument with near names for others than the four.
+/// Throws InvalidArgument, suggesting similar names, for unknown schemes.
 QuantScheme scheme_from_text(std::string_view text);
 
 /// Integers from `low` to `high`, both inclusive.
@@ -40,34 +40,34 @@ struct IntegerRange {
   int64_t low = 0;
   int64_t high = 0;
 
-  /// Whether there are two of them at least, all in the signed or the unsigned type of these bits.
+  /// Whether low < high and all integers are in the signed or the unsigned type of these bits.
   bool fits(int bits) const;
-  /// Whether they go with a zero point of 0: 0 to n, -n to n or -n - 1 to n.
+  /// Whether the range is possible with zero point 0: 0 to n, -n to n or -n - 1 to n.
   bool is_balanced() const;
 
   bool operator==(const IntegerRange&) const = default;
 };
 
-/// How a tensor is quantized: all but the scales themselves.
+/// How a tensor is quantized, without the scales and zero points.
 struct QuantSpec {
   Target target = Target::Feature;
   QuantScheme scheme = {};
   int bits = 8;             ///< 2 to 16
   bool restricted = false;  ///< symmetric integers without the lowest one: -127 to 127
-  int64_t group_size = 0;   ///< per channel: inputs that share a scale; 0 = all of the channel
+  int64_t group_size = 0;   ///< per channel: number of inputs that share a scale; 0: all
   int64_t channel_axis = 0;
-  int scale_bits = 0;      ///< significant bits of scales, rounded up; 0 = all of a float
+  int scale_bits = 0;      ///< significant bits to which scales are rounded up; 0: all
   bool pot_scale = false;  ///< scales are powers of two: 2^round(log2 scale)
-  std::optional<IntegerRange> range = {};  ///< of the integers in use; nothing: all of `bits`
+  std::optional<IntegerRange> range = {};  ///< of the integers in use; nullopt: all of `bits`
 
   bool is_symmetric() const { return scheme.symmetry == Symmetry::Symmetric; }
   bool is_per_channel() const { return scheme.granularity == Granularity::PerChannel; }
-  /// Whether the integers lie around a zero point of 0, so that they are not unsigned.
+  /// Whether it is symmetric with negative integers.
   bool is_signed_symmetric() const { return is_symmetric() && qmin() < 0; }
-  /// The integers, both inclusive.
+  /// The smallest and largest integer.
   int64_t qmin() const;
   int64_t qmax() const;
-  /// Bits that the integers in use need: 7 for -64 to 63.
+  /// The number of bits that the integers in use need: 7 for -64 to 63.
   int bits_in_use() const;
   /// "int8", "uint4"
   std::string type_name() const;

@@ -5,32 +5,32 @@
 #include <optional>
 #include <string>
 
-// How tensors of one kind are quantized, as a config file says it.
+// The settings of a config file for weights or activations.
 
 namespace sparsebit::quant {
 
-/// Where the channels of a feature map are.
+/// The channel axis of an activation.
 enum class Layout {
   Nchw,  ///< axis 1
-  Nlc,   ///< axis 2, or the last one of tensors that have fewer
+  Nlc,   ///< axis 2, or the last axis of tensors with fewer axes
 };
 
-/// What values look like, for the observer `aciq`.
+/// The distribution that the observer `aciq` assumes.
 enum class Distribution { Gauss, Laplace };
 
 /// `OBSERVER`
 struct ObserverConfig {
   std::string type = "minmax";
-  double percentile_alpha = 0.001;  ///< share of each tail that is cut off
-  double ema_ratio = 0.9;           ///< weight of the old value in averages of batches
+  double percentile_alpha = 0.001;  ///< share of each tail that is clipped
+  double ema_ratio = 0.9;           ///< weight of the old value in exponential moving averages
   Distribution distribution = Distribution::Gauss;
   Layout layout = Layout::Nchw;
   double quantile = 0.99999;     ///< share of the magnitudes that `ema_quantile` keeps
   int64_t quantile_bins = 2048;  ///< of its histogram
-  double std_scale = 2.6;        ///< standard deviations that `clip_std` keeps
-  bool std_widens = false;       ///< `clip_std` takes the wider bounds, as the ancestor does
+  double std_scale = 2.6;        ///< number of standard deviations that `clip_std` keeps
+  bool std_widens = false;       ///< `clip_std` takes the wider bounds, as in MQBench
   double error_exponent = 2;     ///< of the errors that `batch_mse` and `ema_mse` compare
-  bool network_input = false;    ///< the feature is an input of the network, for powers of two
+  bool network_input = false;    ///< an input of the network, see DpuObserver
 
   bool operator==(const ObserverConfig&) const = default;
 };
@@ -39,23 +39,23 @@ struct ObserverConfig {
 struct QuantizerConfig {
   std::string type = "uniform";
   bool disable = false;
-  int64_t bits = 0;              ///< 0: not told
-  int64_t group_size = 0;        ///< weights: inputs that share a scale; 0 = all of a channel
+  int64_t bits = 0;              ///< 0: not set
+  int64_t group_size = 0;        ///< weights: inputs that share a scale; 0: a whole channel
   bool restricted = false;       ///< symmetric integers without the lowest one
-  int64_t scale_bits = 0;        ///< significant bits of scales; 0 = all of a float
+  int64_t scale_bits = 0;        ///< significant bits of scales; 0: all
   bool avx2_safe = false;        ///< weights: sums of two products fit 16 bits, see docs
-  double pact_alpha = 10.0;      ///< where `pact` cuts at first
-  bool lsq_grad_scaling = true;  ///< `lsq`, `lsq+`: gradients / sqrt(N * qmax)
-  double dsq_alpha = 0.4;        ///< how soft the steps of `dsq` are
+  double pact_alpha = 10.0;      ///< initial clipping limit of `pact`
+  bool lsq_grad_scaling = true;  ///< `lsq`, `lsq+`: scale gradients by 1 / sqrt(N * qmax)
+  double dsq_alpha = 0.4;        ///< softness of the rounding steps of `dsq`
   bool pot_scale = false;        ///< scales are powers of two
-  std::optional<IntegerRange> range = {};  ///< of the integers in use; nothing: all of `bits`
+  std::optional<IntegerRange> range = {};  ///< of the integers in use; nullopt: all of `bits`
 
   bool operator==(const QuantizerConfig&) const = default;
 };
 
-/// `W` or `A`: how weights or features of a layer are quantized.
+/// `W` or `A`: how the weights or activations of a layer are quantized.
 struct TensorConfig {
-  std::optional<QuantScheme> scheme = {};  ///< nothing: not told
+  std::optional<QuantScheme> scheme = {};  ///< nullopt: not set
   QuantizerConfig quantizer = {};
   ObserverConfig observer = {};
 

@@ -36,11 +36,11 @@ void convert_elu(Conversion& c) {
 
 void convert_celu(Conversion& c) {
   const double alpha = c.attributes().number("alpha", 1.0);
-  SPARSEBIT_CHECK(alpha != 0.0, InvalidModel, "alpha is 0");
+  SPARSEBIT_CHECK(alpha != 0.0, InvalidModel, "alpha is 0, expected a nonzero number");
   c.give(c.function("torch.nn.functional.celu", {c.tensor(0), alpha}));
 }
 
-/// Attributes are stored as floats; so are the constants they are compared with.
+/// Compares in float precision, in which attributes are stored.
 bool is_float(double value, double constant) {
   return static_cast<float>(value) == static_cast<float>(constant);
 }
@@ -96,8 +96,8 @@ void convert_gelu(Conversion& c) {
   c.give(c.function("torch.nn.functional.gelu", {c.tensor(0)}, {{"approximate", approximate}}));
 }
 
-/// Whether `slope` has one number for each channel (axis 1), as torch.nn.PReLU means it. It is
-/// aligned with the last axes of the input; before operator set 7 a list of numbers was enough.
+/// Whether `slope` has one number per channel (axis 1), as torch.nn.PReLU requires. It is aligned
+/// with the last axes of the input; before operator set 7 it could be a plain list of numbers.
 bool is_per_channel(const at::Tensor& slope, int64_t rank, int64_t opset) {
   if (opset < 7 && slope.dim() == 1) return true;
   const int64_t axis = 1 - (rank - slope.dim());  // of the channels in `slope`
@@ -121,8 +121,8 @@ void convert_prelu(Conversion& c) {
                                     c.function("torch.mul", {x, c.tensor(1)}), x}));
 }
 
-/// A bound of Clip: none when it is not given, a number when it is constant. Some files give it
-/// an axis of size 1.
+/// A bound of Clip: None when it is not given, a number when it is constant. In some files it has
+/// one axis, of size 1.
 Value clip_bound(Conversion& c, size_t input, const char* attribute) {
   if (c.opset() < 11) {
     return c.attributes().has(attribute) ? Value(c.attributes().number(attribute)) : Value();

@@ -5,7 +5,7 @@
 namespace sparsebit::frontends {
 
 /// The second input as it broadcasts with the first. Before operator set 7 it could be aligned with
-/// any axes of the first; then it gains axes of size 1 behind them.
+/// any axes of the first; then trailing axes of size 1 are added to it.
 fx::Value right_operand(Conversion& c);
 
 /// Calls `torch.<name>` with the first two inputs, a constant without axes as a number. A number on

@@ -15,7 +15,7 @@ void give_as(Conversion& c, at::ScalarType dtype) {
 void convert_cast(Conversion& c) {
   const auto dtype = c.attributes().dtype("to");
   SPARSEBIT_CHECK(dtype, InvalidModel, "Cast needs an attribute 'to'");
-  c.attributes().ignore("saturate");  // of 8-bit floats, which libtorch does not have
+  c.attributes().ignore("saturate");  // only for 8-bit floats, which libtorch does not have
   give_as(c, *dtype);
 }
 

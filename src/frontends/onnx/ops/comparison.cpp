@@ -39,7 +39,7 @@ void convert_logic(Conversion& c) {
 
 void convert_not(Conversion& c) { c.give(c.function("torch.logical_not", {c.tensor(0)})); }
 
-/// At most one of the choices is a number: the other one tells the type.
+/// At most one of the two choices becomes a number; the other one determines the type.
 void convert_where(Conversion& c) {
   const Value yes = c.constant(2) ? c.tensor(1) : c.tensor_or_number(1);
   const Value no = c.constant(1) ? c.tensor(2) : c.tensor_or_number(2);

@@ -27,7 +27,7 @@ const char* conv_function(int64_t spatial, bool transposed) {
   return (transposed ? turned : plain)[spatial - 1];
 }
 
-/// How many axes the kernel slides along. Throws InvalidModel when the shapes do not fit.
+/// Number of spatial axes. Throws InvalidModel when input and weight do not match.
 int64_t spatial_axes(const Conversion& c) {
   const std::optional<int64_t> rank = c.rank(1) ? c.rank(1) : c.rank(0);
   if (!rank) c.refuse("the rank of its input is not known");
@@ -36,11 +36,11 @@ int64_t spatial_axes(const Conversion& c) {
                   input_rank.value_or(0), " axes, its weight ", *rank);
   SPARSEBIT_CHECK(*rank >= 2, InvalidModel, "its weight has ", *rank, " axes, expected at least 3");
   if (*rank < 3 || *rank > 5)
-    c.refuse("a convolution along " + std::to_string(*rank - 2) + " axes");
+    c.refuse("a convolution along " + std::to_string(*rank - 2) + " axes is not supported");
   return *rank - 2;
 }
 
-/// What torch calls the arguments that plain and transposed convolutions share.
+/// The arguments of torch that plain and transposed convolutions share.
 struct ConvArguments {
   Ints stride, padding, dilation;
   int64_t groups;
@@ -50,7 +50,7 @@ struct ConvArguments {
   }
 };
 
-/// `x` gains explicit padding where torch's symmetric one cannot say it.
+/// Pads `x` explicitly where torch's symmetric padding cannot express the padding.
 ConvArguments conv_arguments(Conversion& c, Value& x, int64_t spatial) {
   const Attributes& a = c.attributes();
   const Ints kernel = kernel_of(c, 1, spatial);
@@ -75,7 +75,7 @@ Value call_conv(Conversion& c, const Value& x, int64_t spatial, bool transposed,
   const at::Tensor* bias = c.constant(2);
   const bool is_layer = weight && weight->is_floating_point() && (bias || !c.has_input(2));
   if (!is_layer) {
-    // of constants as well: padding and strides can make much of little
+    // not folded even for constants: padding and strides can make a large result of a small input
     return c.node(conv_function(spatial, transposed), {x, c.tensor(1), c.tensor(2)}, options);
   }
   int64_t groups = 1;
@@ -96,8 +96,8 @@ void convert_conv(Conversion& c) {
   c.give(call_conv(c, x, spatial, false, options));
 }
 
-/// ONNX states the output's size, or leaves it to padding and output_padding. Padding that differs
-/// on both sides is cut off the unpadded result.
+/// ONNX states either the output's size, or padding and output_padding. Asymmetric padding is cut
+/// off the unpadded result.
 void convert_conv_transpose(Conversion& c) {
   const int64_t spatial = spatial_axes(c);
   const auto n = static_cast<size_t>(spatial);
@@ -106,7 +106,8 @@ void convert_conv_transpose(Conversion& c) {
   Ints extra = c.attributes().ints("output_padding", Ints(n, 0));
   const int64_t groups = c.attributes().integer("group", 1);
   SPARSEBIT_CHECK(groups > 0 && groups < (int64_t{1} << 31) && extra.size() == n, InvalidModel,
-                  "group or output_padding does not fit");
+                  "group is ", groups, ", output_padding has ", extra.size(),
+                  " entries, expected a positive group and ", n, " entries");
   for (const int64_t amount : extra) {
     SPARSEBIT_CHECK(amount >= 0 && amount < (int64_t{1} << 31), InvalidModel,
                     "output_padding contains ", amount);

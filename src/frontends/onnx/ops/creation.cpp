@@ -14,7 +14,7 @@ namespace {
 using fx::Value;
 using Ints = std::vector<int64_t>;
 
-/// A call whose result has these sizes.
+/// A call that creates a tensor of these sizes.
 Value create(Conversion& c, const std::vector<Value>& sizes, const char* function,
              std::vector<Value> args, fx::Kwargs kwargs) {
   Ints known;
@@ -36,10 +36,10 @@ void convert_constant(Conversion& c) {
   }
   const bool known = a.has("sparse_value") || a.has("value_string") || a.has("value_strings");
   SPARSEBIT_CHECK(known, InvalidModel, "a Constant without value");
-  c.refuse("strings and sparse tensors cannot be computed with");
+  c.refuse("strings and sparse tensors are not supported");
 }
 
-/// The number and type that a tensor is filled with.
+/// The fill value and type of ConstantOfShape.
 std::pair<Value, at::ScalarType> filling(const Conversion& c) {
   const auto value = c.attributes().tensor("value");
   if (!value) return {0.0, at::kFloat};
@@ -48,7 +48,7 @@ std::pair<Value, at::ScalarType> filling(const Conversion& c) {
   const at::ScalarType dtype = value->scalar_type();
   if (dtype == at::kBool) return {value->item<bool>(), dtype};
   if (at::isIntegralType(dtype, /*includeBool=*/false)) return {value->item<int64_t>(), dtype};
-  if (!at::isFloatingType(dtype)) c.refuse("complex numbers");
+  if (!at::isFloatingType(dtype)) c.refuse("complex numbers are not supported");
   return {value->item<double>(), dtype};
 }
 
@@ -60,13 +60,13 @@ void convert_constant_of_shape(Conversion& c) {
     return c.give(c.node("onnx.ConstantOfShape", {c.tensor(0), value}));
   }
   for (const Value& size : sizes->items) {
-    SPARSEBIT_CHECK(!size.is_int() || size.to_int() >= 0, InvalidModel, "a size of ",
+    SPARSEBIT_CHECK(!size.is_int() || size.to_int() >= 0, InvalidModel, "shape contains ",
                     size.to_int());
   }
   c.give(create(c, sizes->items, "torch.full", {*sizes, number}, {{"dtype", dtype}}));
 }
 
-/// An input of Range as a number or as a node that gives one; none when it is a tensor.
+/// An input of Range as a number or as a node that gives one; None when it is a computed tensor.
 Value range_bound(Conversion& c, size_t i) {
   if (c.operand(i).kind == Operand::Kind::Int) return c.operand(i).value;
   const auto number = c.constant_number(i);
@@ -77,7 +77,7 @@ Value range_bound(Conversion& c, size_t i) {
 
 void convert_range(Conversion& c) {
   const Value start = range_bound(c, 0), limit = range_bound(c, 1), delta = range_bound(c, 2);
-  const auto dtype = c.dtype(2);  // all three have the same
+  const auto dtype = c.dtype(2);  // all three inputs have the same
   const bool torch_can = !start.is_none() && !limit.is_none() && delta.is_number() && dtype;
   if (!torch_can) return c.give(c.node("onnx.Range", {c.tensor(0), c.tensor(1), c.tensor(2)}));
   const double step = delta.to_double();

@@ -3,7 +3,7 @@
 namespace sparsebit::frontends {
 namespace {
 
-/// Where pixels lie was not said before operator set 16.
+/// coordinate_transformation_mode came with operator set 16.
 void convert_roi_align(Conversion& c) {
   const Attributes& a = c.attributes();
   const std::string transformation =

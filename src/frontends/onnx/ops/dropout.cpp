@@ -9,8 +9,8 @@ namespace {
 
 using fx::Value;
 
-/// Nothing is dropped in a file for inference. A layer in eval mode says the same, and drops again
-/// when the model is trained.
+/// Dropout is inactive in a file for inference. A Dropout layer in eval mode behaves the same, and
+/// becomes active again when the model is trained.
 void give_inference(Conversion& c, double ratio) {
   SPARSEBIT_CHECK(ratio >= 0.0 && ratio <= 1.0, InvalidModel, "the ratio is ", ratio);
   const Value x = c.tensor(0);
@@ -27,7 +27,7 @@ void convert_dropout(Conversion& c) {
   if (c.opset() < 12) return give_inference(c, c.attributes().number("ratio", 0.5));
   const auto ratio = c.has_input(1) ? c.constant_number(1) : 0.5;
   const auto training = c.has_input(2) ? c.constant_number(2) : 0.0;
-  // A ratio of 0 keeps everything, whatever the mode.
+  // A ratio of 0 keeps everything in either mode.
   if (ratio && (training == 0.0 || ratio == 0.0)) return give_inference(c, *ratio);
   const Value both = c.node("onnx.Dropout", c.tensors());
   c.give(0, c.item(both, 0));

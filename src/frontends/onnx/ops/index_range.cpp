@@ -56,7 +56,7 @@ const CallNames& counting_calls() {
   return names;
 }
 
-/// Follows values to where they come from.
+/// Follows values upstream to their sources.
 class Search {
  public:
   explicit Search(const Conversion& c) : conversion_(c) {}
@@ -96,7 +96,7 @@ class Search {
   }
 
   const Conversion& conversion_;
-  int budget_ = 64;  // nodes; a search of everything before would take long in deep graphs
+  int budget_ = 64;  // nodes; searching everything upstream would take long in deep graphs
 };
 
 }  // namespace

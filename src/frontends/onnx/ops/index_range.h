@@ -4,9 +4,9 @@
 
 namespace sparsebit::frontends {
 
-/// Whether indices that are computed surely do not count from the end, which ONNX allows and
-/// torch's layers do not. Integers that the model is given count as such: nobody writes token
-/// numbers that way.
+/// Whether computed indices are certainly not negative. ONNX lets negative indices count from the
+/// end, torch's layers do not. Integer inputs of the model are assumed not to be negative, since
+/// token ids never are.
 bool are_from_the_front(const Conversion& c, const fx::Value& indices);
 
 }  // namespace sparsebit::frontends

@@ -13,14 +13,14 @@ using fx::List;
 using fx::Tuple;
 using fx::Value;
 
-/// A table of vectors that computed indices look up.
+/// Whether a Gather is an embedding: a constant table of vectors that is read by computed indices.
 bool is_embedding(const Conversion& c, int64_t axis) {
   const at::Tensor* table = c.constant(0);
   return table && !c.constant(1) && axis == 0 && table->dim() == 2 && table->is_floating_point() &&
          !c.operand(1).is_symbolic();
 }
 
-/// Constant indices that do not count from the end, which torch's functions do not allow.
+/// Whether indices are constant and not negative: torch's functions do not accept negative ones.
 bool are_plain(const at::Tensor* indices) {
   return indices && (indices->numel() == 0 || indices->min().item<int64_t>() >= 0);
 }
@@ -34,7 +34,7 @@ void gather_items(Conversion& c, int64_t axis) {
   c.give(c.function("operator.getitem", {c.tensor(0), Tuple(std::move(index))}));
 }
 
-/// The layer does not count from the end as ONNX does, so indices that may are moved before.
+/// The layer accepts no negative indices, so indices that may be negative are shifted first.
 void look_up(Conversion& c) {
   const at::Tensor& table = *c.constant(0);
   Value indices = c.tensor(1);
@@ -77,7 +77,7 @@ void convert_gather_elements(Conversion& c) {
   c.give(c.function("onnx.GatherElements", {c.tensor(0), c.tensor(1)}, {{"axis", axis}}));
 }
 
-/// Scatter is what ScatterElements was called before operator set 11.
+/// ScatterElements, named Scatter before operator set 11.
 void convert_scatter_elements(Conversion& c) {
   const int64_t axis = c.attributes().integer("axis", 0);
   const std::string reduction = c.attributes().text("reduction", "none");

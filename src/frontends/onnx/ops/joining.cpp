@@ -16,12 +16,12 @@ using Ints = std::vector<int64_t>;
 
 void convert_concat(Conversion& c) {
   const int64_t axis = c.attributes().integer("axis");
-  SPARSEBIT_CHECK(c.input_count() > 0, InvalidModel, "there is nothing to join");
+  SPARSEBIT_CHECK(c.input_count() > 0, InvalidModel, "has no inputs, expected at least one");
   for (size_t i = 0; i < c.input_count(); ++i) c.input_name(i);  // none may be left out
   c.give(c.function("torch.cat", {List(c.tensors()), axis}));
 }
 
-/// The sizes of equal parts, the last of which may be smaller; nothing when they are not known.
+/// The sizes of equal parts, the last of which may be smaller; empty when they are not known.
 std::optional<List> equal_parts(const Conversion& c, int64_t axis, int64_t count) {
   const auto info = c.info(0);
   if (!info) return std::nullopt;
@@ -41,7 +41,7 @@ void convert_split(Conversion& c) {
   const int64_t axis = c.attributes().integer("axis", 0);
   const auto count = static_cast<int64_t>(c.output_count());
   SPARSEBIT_CHECK(c.attributes().integer("num_outputs", count) == count, InvalidModel,
-                  "num_outputs does not fit its ", count, " results");
+                  "num_outputs does not match its ", count, " results");
   const auto sizes_attribute = c.opset() < 13 ? c.attributes().ints("split") : std::nullopt;
   auto sizes = sizes_attribute ? Value(*sizes_attribute).get<List>() : c.int_list(1);
   Value parts;
@@ -59,7 +59,7 @@ void convert_split(Conversion& c) {
   }
 }
 
-/// What Slice takes, as far as it is known while importing.
+/// The inputs of Slice, as far as they are known during import.
 struct Bounds {
   std::optional<List> starts, ends;
   std::optional<Ints> axes, steps;
@@ -96,7 +96,7 @@ Bounds read_bounds(Conversion& c) {
   return b;
 }
 
-/// Whether a slice with a negative step is the whole axis turned round.
+/// Whether a slice with a negative step reverses the whole axis.
 bool is_flip(const Value& start, const Value& end, int64_t step, int64_t size) {
   constexpr int64_t kFar = std::numeric_limits<int32_t>::max();
   if (step != -1 || !start.is_int() || !end.is_int()) return false;
@@ -104,7 +104,7 @@ bool is_flip(const Value& start, const Value& end, int64_t step, int64_t size) {
   return from_last && end.to_int() < (size < 0 ? -kFar : -size);
 }
 
-/// Bounds that cut nothing off are None, as Python code would say it.
+/// A slice in which bounds that cut nothing off are None, as in Python code.
 fx::Slice slice_of(const Value& start, const Value& end, int64_t step) {
   constexpr int64_t kFar = std::numeric_limits<int32_t>::max();
   const bool from_first = start.is_int() && (start.to_int() == 0 || start.to_int() < -kFar);
@@ -112,7 +112,7 @@ fx::Slice slice_of(const Value& start, const Value& end, int64_t step) {
   return {from_first ? Value() : start, to_last ? Value() : end, step == 1 ? Value() : Value(step)};
 }
 
-/// Python's way to write it; false when torch cannot.
+/// Writes Slice as Python slices and torch.flip; false when torch cannot express it.
 bool slice_as_items(Conversion& c, const Bounds& b) {
   const auto info = c.info(0);
   const int64_t rank = info ? static_cast<int64_t>(info->shape.size()) : -1;
@@ -125,7 +125,7 @@ bool slice_as_items(Conversion& c, const Bounds& b) {
     if (axis > 64) return false;
     const Value &start = b.starts->items[i], &end = b.ends->items[i];
     const int64_t step = (*b.steps)[i];
-    SPARSEBIT_CHECK(step != 0, InvalidModel, "a step is 0");
+    SPARSEBIT_CHECK(step != 0, InvalidModel, "steps contains 0");
     const auto position = static_cast<size_t>(axis);
     if (step < 0) {
       if (!is_flip(start, end, step, info ? info->shape[position] : -1)) return false;

@@ -13,13 +13,13 @@ bool is_matrix(const at::Tensor* tensor) {
   return tensor && tensor->dim() == 2 && tensor->is_floating_point();
 }
 
-/// A constant that adds one number per output feature.
+/// Whether a constant holds one number per output feature.
 bool is_bias(const at::Tensor* tensor, int64_t features) {
   if (!tensor || !tensor->is_floating_point() || tensor->numel() != features) return false;
   return tensor->dim() >= 1 && tensor->size(-1) == features;
 }
 
-/// Whether the file names a result that an operator with one result does not have.
+/// Whether the node has more results than the one that its operator defines.
 bool has_surplus_results(const Conversion& c) {
   for (size_t i = 1; i < c.output_count(); ++i) {
     if (c.wants_output(i)) return true;
@@ -46,8 +46,8 @@ bool is_integer(const std::optional<at::ScalarType>& dtype) {
   return dtype && at::isIntegralType(*dtype, /*includeBool=*/false);
 }
 
-/// alpha * product + beta * C. A factor would turn integers into float32, which cannot hold all of
-/// them; ONNX's result has the type of its inputs.
+/// alpha * product + beta * C. A float factor would turn integers into float32, which cannot
+/// represent all of them, while ONNX's result has the type of its inputs.
 Value weighted_sum(Conversion& c, const Value& product, double alpha, double beta) {
   const auto dtype = c.dtype(0) ? c.dtype(0) : c.dtype(1);
   const bool has_addend = c.has_input(2);
@@ -90,7 +90,7 @@ void convert_matmul(Conversion& c) {
 }  // namespace
 
 bool absorb_bias(Conversion& c) {
-  // An Add that is not understood is carried, and then it needs the product.
+  // An unsupported Add is carried unchanged, and then it reads the product.
   if (!c.attributes().unread().empty() || has_surplus_results(c)) return false;
   for (const size_t i : {size_t{0}, size_t{1}}) {
     const Operand& product = c.operand(i);

@@ -4,8 +4,8 @@
 
 namespace sparsebit::frontends {
 
-/// Turns an Add of a constant to the result of a layer made from MatMul into that layer's bias, so
-/// that both are one torch.nn.Linear. False when the Add is something else.
+/// Fuses an Add of a constant into the layer made from the MatMul before it, as its bias, so that
+/// both become one torch.nn.Linear. False when the Add cannot be fused.
 bool absorb_bias(Conversion& c);
 
 }  // namespace sparsebit::frontends

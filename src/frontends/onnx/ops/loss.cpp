@@ -22,7 +22,7 @@ void convert_likelihood(Conversion& c) {
                     options(c)));
 }
 
-/// The likelihood of a softmax, whose logarithm is the second result.
+/// Negative log likelihood of a log-softmax, which is the second result.
 void convert_cross_entropy(Conversion& c) {
   const Value logarithm =
       c.function("torch.nn.functional.log_softmax", {c.tensor(0)}, {{"dim", 1}});

@@ -46,7 +46,7 @@ void convert_unary(Conversion& c) {
   c.give(c.function(unary_functions().at(c.type()), {c.tensor(0)}));
 }
 
-/// One or both of the infinities.
+/// Detects one or both of the infinities.
 void convert_is_inf(Conversion& c) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const bool negative = c.attributes().flag("detect_negative", true);
@@ -76,7 +76,7 @@ void convert_bitwise(Conversion& c) {
   c.give(call_binary(c, function, python));
 }
 
-/// torch has neither an exclusive sum nor an axis that is computed.
+/// torch has neither an exclusive sum nor a computed axis.
 void convert_cumsum(Conversion& c) {
   const bool exclusive = c.attributes().flag("exclusive", false);
   const bool reverse = c.attributes().flag("reverse", false);

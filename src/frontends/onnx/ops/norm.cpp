@@ -23,7 +23,7 @@ bool all_constant(const Conversion& c, std::initializer_list<size_t> inputs) {
   return std::all_of(inputs.begin(), inputs.end(), [&](size_t i) { return c.constant(i); });
 }
 
-/// Statistics of the batch, and running ones that move towards them.
+/// Batch norm in training mode: statistics of the batch, and updated running statistics.
 void convert_training_batch_norm(Conversion& c, double eps, double momentum) {
   const auto rank = c.rank(0);
   if (!rank) c.refuse("the rank of its input is not known");
@@ -48,8 +48,10 @@ void convert_batch_norm(Conversion& c) {
   const Attributes& a = c.attributes();
   const double eps = a.number("epsilon", 1e-5), momentum = a.number("momentum", 0.9);
   if (c.opset() < 7) a.ignore("consumed_inputs");
-  if (c.opset() < 7 && !a.flag("is_test", false)) c.refuse("statistics of the batch (is_test=0)");
-  if (c.opset() < 9 && !a.flag("spatial", true)) c.refuse("statistics per element (spatial=0)");
+  if (c.opset() < 7 && !a.flag("is_test", false))
+    c.refuse("batch statistics (is_test=0) are not supported");
+  if (c.opset() < 9 && !a.flag("spatial", true))
+    c.refuse("statistics per element (spatial=0) are not supported");
   if (c.opset() >= 14 && a.flag("training_mode", false)) {
     return convert_training_batch_norm(c, eps, momentum);
   }
@@ -68,7 +70,7 @@ void convert_batch_norm(Conversion& c) {
                   {c.tensor(0)}));
 }
 
-/// `x` less its mean, and one over its deviation; the mean is of the axes `dims`.
+/// `x` minus its mean, and the inverse of its standard deviation, over the axes `dims`.
 struct Statistics {
   Value mean, centred, inverse;
 };
@@ -81,14 +83,15 @@ Statistics statistics(Conversion& c, const Value& x, const Ints& dims, double ep
   return {mean, centred, c.function("torch.rsqrt", {c.function("torch.add", {var, eps})})};
 }
 
-/// Whether each channel of an input has one element, as after global pooling.
+/// Whether each channel of an input has a single element, as after global pooling.
 bool has_single_elements(const Conversion& c) {
   const auto info = c.info(0);
   return info && info->shape.size() > 2 &&
          std::all_of(info->shape.begin() + 2, info->shape.end(), [](int64_t s) { return s == 1; });
 }
 
-/// torch has no instance norm of single elements; by ONNX's formula they become the bias.
+/// torch's instance norm rejects channels of a single element; ONNX's formula gives the bias for
+/// them.
 void convert_instance_norm_by_parts(Conversion& c, double eps) {
   const auto axes = static_cast<size_t>(*c.rank(0) - 2);
   Ints dims, per_channel = {-1};
@@ -119,7 +122,7 @@ void convert_instance_norm(Conversion& c) {
                   {c.tensor(0)}));
 }
 
-/// Everything ONNX gives: the result, the mean and the inverse deviation.
+/// All results of ONNX: the normalized tensor, the mean and the inverse standard deviation.
 void convert_layer_norm_by_parts(Conversion& c, int64_t axis, double eps) {
   const auto rank = c.rank(0);
   if (!rank) c.refuse("the rank of its input is not known");
@@ -137,7 +140,8 @@ void convert_layer_norm(Conversion& c) {
   const Attributes& a = c.attributes();
   const int64_t axis = a.integer("axis", -1);
   const double eps = a.number("epsilon", 1e-5);
-  if (a.integer("stash_type", 1) != 1) c.refuse("statistics in another type than float");
+  if (a.integer("stash_type", 1) != 1)
+    c.refuse("statistics of another type than float are not supported");
   const at::Tensor *scale = c.constant(1), *shift = c.constant(2);
   const auto rank = c.rank(0);
   if (rank) wrap_axis(axis, *rank);
@@ -159,7 +163,8 @@ void convert_group_norm(Conversion& c) {
   a.ignore("stash_type");
   const at::Tensor *scale = c.constant(1), *shift = c.constant(2);
   SPARSEBIT_CHECK(groups > 0, InvalidModel, "num_groups is ", groups);
-  if (!scale || !shift || c.opset() < 21) c.refuse("weights that are computed or given per group");
+  if (!scale || !shift || c.opset() < 21)
+    c.refuse("weights that are computed or given per group are not supported");
   const fx::ModuleState state{{{"weight", *scale}, {"bias", *shift}}, {}};
   c.give(c.module("torch.nn.GroupNorm", {groups, scale->numel()}, {{"eps", eps}}, state,
                   {c.tensor(0)}));
@@ -169,7 +174,8 @@ void convert_lrn(Conversion& c) {
   const Attributes& a = c.attributes();
   const int64_t size = a.integer("size");
   // torch and ONNX put the odd channel of an even window on different sides
-  if (size % 2 == 0) c.refuse("an even number of channels (size=" + std::to_string(size) + ")");
+  if (size % 2 == 0)
+    c.refuse("an even number of channels (size=" + std::to_string(size) + ") is not supported");
   c.give(c.function("torch.nn.functional.local_response_norm", {c.tensor(0), size},
                     {{"alpha", a.number("alpha", 1e-4)},
                      {"beta", a.number("beta", 0.75)},

@@ -15,7 +15,7 @@ using Ints = std::vector<int64_t>;
 
 bool is_zero(const Value& amount) { return amount.is_int() && amount.to_int() == 0; }
 
-/// Amounts before and after all axes; nothing when they are not known.
+/// Padding before and after each axis; empty when it is not known.
 std::optional<std::vector<std::pair<Value, Value>>> read_amounts(Conversion& c) {
   const auto attribute = c.opset() < 11 ? c.attributes().ints("pads") : std::nullopt;
   const auto pads = attribute ? Value(*attribute).get<List>() : c.int_list(1);
@@ -51,7 +51,8 @@ Ints padded_sizes(const Conversion& c, const std::vector<std::pair<Value, Value>
   return sizes;
 }
 
-/// torch pads other modes than "constant" along the last axes of small ranks only.
+/// Whether torch supports other modes than "constant" here: only along the last axes of small
+/// ranks.
 bool torch_can_mirror(const std::vector<std::pair<Value, Value>>& amounts, size_t padded) {
   for (const auto& [before, after] : amounts) {
     const bool plain =
@@ -61,7 +62,7 @@ bool torch_can_mirror(const std::vector<std::pair<Value, Value>>& amounts, size_
   return padded >= 1 && padded <= 3 && amounts.size() == padded + 2;
 }
 
-/// torch's name of a mode; empty when it has none or means something else.
+/// torch's name of a mode; empty when torch has none or means something else by it.
 std::string torch_mode(const std::string& mode) {
   if (mode == "reflect" || mode == "constant") return mode;
   return mode == "edge" ? "replicate" : "";

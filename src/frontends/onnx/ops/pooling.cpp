@@ -18,7 +18,7 @@ struct Pool {
   Ints kernel;
   Window window;
   bool ceil_mode;
-  std::string auto_pad = "NOTSET";  ///< SAME_* when it has to wait for the input's size
+  std::string auto_pad = "NOTSET";  ///< SAME_* when the padding depends on a dynamic input size
 
   size_t axes() const { return kernel.size(); }
   bool is_deferred() const { return auto_pad != "NOTSET"; }
@@ -34,7 +34,7 @@ struct Pool {
     return window.is_symmetric();
   }
 
-  /// As the operators take them that are spelled as ONNX does.
+  /// As keyword arguments of the operators with ONNX's own name.
   fx::Kwargs onnx_options() const {
     Ints pads(2 * axes());
     std::copy(window.begin.begin(), window.begin.end(), pads.begin());
@@ -88,7 +88,7 @@ void convert_max_pool(Conversion& c) {
   if (!torch_can) {
     fx::Kwargs options = pool.onnx_options();
     options.emplace_back("storage_order", order);
-    const Value results = c.node("onnx.MaxPool", {c.tensor(0)}, options);  // pads may grow
+    const Value results = c.node("onnx.MaxPool", {c.tensor(0)}, options);  // padding may enlarge it
     c.give(0, c.item(results, 0));
     if (c.wants_output(1)) c.give(1, c.item(results, 1));
     return;

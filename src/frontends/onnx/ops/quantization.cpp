@@ -3,10 +3,10 @@
 namespace sparsebit::frontends {
 namespace {
 
-/// A zero point of 4 bits has refused this already; here it is the attribute that asks for a type.
+/// A 4-bit zero point was refused before; here only the attribute output_dtype can state a type.
 void convert_quantize(Conversion& c) {
   const Attributes& a = c.attributes();
-  if (a.integer("output_dtype", 0) != 0) a.dtype("output_dtype");  // refuses what libtorch has not
+  if (a.integer("output_dtype", 0) != 0) a.dtype("output_dtype");  // refuses unsupported types
   fx::Kwargs kwargs;
   for (const char* name : {"axis", "block_size", "output_dtype", "saturate"}) {
     if (a.has(name)) kwargs.emplace_back(name, a.integer(name));

@@ -9,8 +9,8 @@ namespace {
 
 using fx::Value;
 
-// Always nodes: each run draws anew, from libtorch's own generator. A seed in the file is the seed
-// of another generator, so it is not followed.
+// Never folded: each run draws new numbers, from libtorch's own generator. A seed in the file
+// belongs to another generator, so it is ignored.
 
 /// Numbers of the standard distribution, uniform in [0, 1) or normal.
 Value draw(Conversion& c, bool normal) {

@@ -16,20 +16,20 @@ using fx::Value;
 using Ints = std::vector<int64_t>;
 using Texts = std::vector<std::string>;
 
-/// A recurrent operator of ONNX and the layer of torch that can be the same.
+/// A recurrent operator of ONNX and the corresponding layer of torch.
 struct Kind {
   const char* layer;
-  Ints gates;         ///< where each of torch's gates stands in ONNX's order
-  Texts activations;  ///< of one direction, as torch has them
+  Ints gates;         ///< position of each of torch's gates in ONNX's order
+  Texts activations;  ///< of one direction, those fixed in torch's layer
   bool has_cell = false;
 };
 
-/// The attributes all of them share.
+/// The attributes that all recurrent operators share.
 struct Settings {
   std::string direction;
   bool batch_first;
   std::optional<Texts> activations;
-  fx::Kwargs options;  ///< all attributes that are given, for the operators spelled as ONNX does
+  fx::Kwargs options;  ///< all given attributes, for the operators with ONNX's own name
 
   int64_t directions() const { return direction == "bidirectional" ? 2 : 1; }
 };
@@ -84,7 +84,7 @@ bool has_full_lengths(const Conversion& c, bool batch_first) {
   return std::all_of(lengths->begin(), lengths->end(), [&](int64_t n) { return n == time; });
 }
 
-/// Whether torch's layer computes the same. `expected` are its activations.
+/// Whether torch's layer computes the same. `expected` are the layer's activations.
 bool is_layer(const Conversion& c, const Kind& kind, const Settings& s, const Texts& expected) {
   const at::Tensor *w = c.constant(1), *r = c.constant(2), *b = c.constant(3);
   const bool constant = w && r && (b || !c.has_input(3)) && w->is_floating_point();
@@ -99,7 +99,7 @@ bool is_layer(const Conversion& c, const Kind& kind, const Settings& s, const Te
   return fits && plain && pairs;
 }
 
-/// Rows in torch's order of gates.
+/// Rows reordered to torch's order of gates.
 at::Tensor in_order(const at::Tensor& rows, const Ints& gates) {
   const auto parts = rows.chunk(static_cast<int64_t>(gates.size()));
   std::vector<at::Tensor> ordered;
@@ -128,7 +128,7 @@ fx::ModuleState layer_state(Conversion& c, const Kind& kind, int64_t directions)
   return state;
 }
 
-/// States of ONNX's layout 1 have the batch first, torch's never.
+/// States of ONNX's layout 1 have the batch axis first, torch's never have.
 Value turned_state(Conversion& c, const Value& state, bool batch_first) {
   return batch_first ? c.function("torch.transpose", {state, 0, 1}) : state;
 }

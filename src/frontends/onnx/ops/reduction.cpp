@@ -12,12 +12,12 @@ namespace {
 using fx::Value;
 using Ints = std::vector<int64_t>;
 
-/// What to reduce: `dims` in ascending order, each once.
+/// Arguments of a reduction: `dims` in ascending order, each once.
 struct Reduction {
   Value x;
   Ints dims;
   bool keep;
-  std::optional<at::ScalarType> result;  ///< of integers, whose sums torch would widen
+  std::optional<at::ScalarType> result;  ///< set for integers, whose sums torch would widen
 
   fx::Kwargs kwargs() const { return result ? fx::Kwargs{{"dtype", *result}} : fx::Kwargs{}; }
 };
@@ -34,7 +34,7 @@ Value mean(Conversion& c, const Reduction& r) { return call(c, "torch.mean", r);
 Value max(Conversion& c, const Reduction& r) { return call(c, "torch.amax", r); }
 Value min(Conversion& c, const Reduction& r) { return call(c, "torch.amin", r); }
 
-/// torch multiplies along one axis at a time.
+/// torch.prod reduces one axis at a time.
 Value prod(Conversion& c, const Reduction& r) {
   Value y = r.x;
   for (size_t i = r.dims.size(); i-- > 0;) {
@@ -78,7 +78,7 @@ const std::map<std::string, ReductionKind>& kinds() {
   return kinds;
 }
 
-/// Axes or types that are only known when the model runs.
+/// A reduction whose axes or types are only known when the model runs.
 void reduce_later(Conversion& c, const Value& axes, bool keep, bool noop) {
   c.give(c.function("onnx." + c.type(), {c.tensor(0), axes},
                     {{"keepdims", int64_t{keep}}, {"noop_with_empty_axes", int64_t{noop}}}));
@@ -97,7 +97,7 @@ void reduce_now(Conversion& c, const Ints& axes, bool keep) {
   c.give(c.method("to", {kind.reduce(c, r), dtype}));
 }
 
-/// Along no axis only the steps before and after the reduction are left.
+/// Without axes only the elementwise functions before and after the reduction are left.
 Value reduce_nothing(Conversion& c) {
   static const std::map<std::string, const char*> steps = {{"ReduceL1", "torch.abs"},
                                                            {"ReduceL2", "torch.abs"},
@@ -121,7 +121,7 @@ void convert_reduction(Conversion& c) {
   reduce_later(c, !axes ? c.tensor(1) : axes->empty() ? Value() : Value(*axes), keep, noop);
 }
 
-/// torch gives the first of several extremes; the last is the first when read backwards.
+/// torch gives the first of several equal extremes; for the last one the axis is reversed.
 void convert_position(Conversion& c) {
   const int64_t axis = c.attributes().integer("axis", 0);
   const bool keep = c.attributes().flag("keepdims", true);

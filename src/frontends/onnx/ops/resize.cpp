@@ -17,12 +17,12 @@ using fx::Value;
 using Ints = std::vector<int64_t>;
 using Doubles = std::vector<double>;
 
-/// What a Resize or Upsample asks for, in the words of the newest operator set.
+/// The parameters of a Resize or Upsample, in the terms of the newest operator set.
 struct Request {
   std::string mode, transformation, rounding;
   std::optional<Doubles> scales;  ///< of all axes, when they are known
   std::optional<List> sizes;      ///< likewise
-  bool is_plain = true;           ///< nothing is asked that torch has no word for
+  bool is_plain = true;           ///< no parameter that torch does not support
   fx::Kwargs rest = {};           ///< other arguments of onnx.Resize
 };
 
@@ -74,7 +74,7 @@ bool torch_has_nearest(const Conversion& c, const Request& r, size_t i) {
   return r.transformation == "asymmetric" && down;
 }
 
-/// Where torch and ONNX place the elements of axis i alike.
+/// Whether torch and ONNX use the same coordinates along axis i.
 bool torch_places_alike(const Conversion& c, const Request& r, size_t i) {
   if (r.transformation == "half_pixel") return true;
   if (r.transformation == "pytorch_half_pixel") {  // differs for a single element
@@ -86,7 +86,7 @@ bool torch_places_alike(const Conversion& c, const Request& r, size_t i) {
   return c.info(0)->shape[i] > 0 && width == std::floor(width);
 }
 
-/// torch's mode for the whole request; empty when torch cannot.
+/// torch's mode for the whole request; empty when torch does not support it.
 std::string torch_mode(Conversion& c, const Request& r) {
   const auto rank = c.rank(0);
   const auto dtype = c.dtype(0).value_or(at::kFloat);
@@ -125,8 +125,8 @@ void give_resized(Conversion& c, const Request& r, std::vector<Value> onnx_args)
   c.give(c.node("torch.nn.functional.interpolate", {c.tensor(0)}, options));
 }
 
-/// Before operator set 11 elements lay at x / scale; nearest took the one before, or the one after
-/// when the result is smaller.
+/// Before operator set 11 the source coordinate was x / scale; nearest rounded it down, or up when
+/// the result is smaller.
 void convert_old(Conversion& c, const std::optional<Doubles>& scales, const Value& argument) {
   Request r{.mode = c.attributes().text("mode", "nearest"),
             .transformation = "asymmetric",
@@ -146,10 +146,10 @@ void convert_old(Conversion& c, const std::optional<Doubles>& scales, const Valu
     shrinks |= (*scales)[i] < 1;
   }
   if (r.mode == "nearest" && shrinks) {
-    if (grows) c.refuse("nearest elements of axes that grow and of others that shrink");
+    if (grows) c.refuse("nearest with axes that grow and axes that shrink is not supported");
     r.rounding = "ceil";
   }
-  if (!scales && c.type() == "Resize") c.refuse("scales that are computed");
+  if (!scales && c.type() == "Resize") c.refuse("computed scales are not supported");
   give_resized(c, r, {c.tensor(0), Value(), argument});
 }
 
@@ -160,7 +160,7 @@ void convert_upsample(Conversion& c) {
   convert_old(c, scales, List(std::vector<Value>(scales->begin(), scales->end())));
 }
 
-/// Reads what came with operator set 18; `axes` are those that scales and sizes speak of.
+/// Reads the attributes of operator set 18; `axes` are those that scales and sizes refer to.
 void read_newer_attributes(const Conversion& c, Request& r, const std::optional<Ints>& axes) {
   const Attributes& a = c.attributes();
   const std::string policy = a.text("keep_aspect_ratio_policy", "stretch");
@@ -171,7 +171,7 @@ void read_newer_attributes(const Conversion& c, Request& r, const std::optional<
   r.is_plain &= policy == "stretch" && !antialias;
 }
 
-/// Brings scales and sizes of some axes to those of all.
+/// Expands scales and sizes of some axes to all axes.
 void spread(Conversion& c, Request& r, const Ints& axes) {
   const auto rank = c.rank(0);
   std::optional<Doubles> scales = std::exchange(r.scales, std::nullopt);
@@ -256,11 +256,11 @@ void convert_affine_grid(Conversion& c) {
 void convert_col2im(Conversion& c) {
   const Attributes& a = c.attributes();
   const auto image = c.int_list(1), block = c.int_list(2);
-  if (!image || !block) c.refuse("an image_shape or block_shape that is computed");
+  if (!image || !block) c.refuse("a computed image_shape or block_shape is not supported");
   const Ints pads = a.ints("pads", {0, 0, 0, 0});
   const bool torch_can = image->items.size() == 2 && block->items.size() == 2 && pads.size() == 4 &&
                          pads[0] == pads[2] && pads[1] == pads[3];
-  if (!torch_can) c.refuse("other than two axes with the same padding on both sides");
+  if (!torch_can) c.refuse("only two axes with the same padding on both sides are supported");
   c.give(c.node("torch.nn.functional.fold", {c.tensor(0), *image, *block},
                 {{"dilation", a.ints("dilations", {1, 1})},
                  {"padding", Ints{pads[0], pads[1]}},

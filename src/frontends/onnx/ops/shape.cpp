@@ -72,18 +72,18 @@ std::optional<Ints> read_axes(Conversion& c) {
   return c.opset() < 13 ? c.attributes().ints("axes") : c.constant_ints(1);
 }
 
-/// An order in which single axes can be added or removed without moving those still to come.
-/// `rank` is that of the tensor that has the axes, if known.
+/// An order in which axes can be added or removed one by one without moving the remaining ones.
+/// `rank` is the rank of the tensor that has the axes, if known.
 Ints ordered_axes(const Conversion& c, Ints axes, std::optional<int64_t> rank, bool front_first) {
   SPARSEBIT_CHECK(static_cast<int64_t>(axes.size()) <= kMostAxes, InvalidModel, "axes has ",
-                  axes.size(), " entries, and a tensor has ", kMostAxes, " axes at most");
+                  axes.size(), " entries, expected at most ", kMostAxes);
   if (rank) {
     for (int64_t& axis : axes) axis = wrap_axis(axis, *rank);
   }
   const auto is_negative = [](int64_t axis) { return axis < 0; };
   const bool from_end = std::all_of(axes.begin(), axes.end(), is_negative);
   if (!from_end && std::any_of(axes.begin(), axes.end(), is_negative)) {
-    c.refuse("axes counted from both ends of an input whose rank is not known");
+    c.refuse("axes are counted from both ends of an input of unknown rank");
   }
   std::sort(axes.begin(), axes.end());
   SPARSEBIT_CHECK(std::adjacent_find(axes.begin(), axes.end()) == axes.end(), InvalidModel,
@@ -104,7 +104,7 @@ void convert_squeeze(Conversion& c) {
   for (const int64_t axis : ordered_axes(c, *axes, c.rank(0), false)) {
     const int64_t size = info ? info->shape[static_cast<size_t>(axis)] : -1;
     SPARSEBIT_CHECK(size < 0 || size == 1, InvalidModel, "axis ", axis, " has size ", size,
-                    ", which is not 1");
+                    ", expected 1");
     x = c.function("torch.squeeze", {x, axis});
   }
   c.give(x);
@@ -125,8 +125,8 @@ void convert_unsqueeze(Conversion& c) {
   c.give(x);
 }
 
-/// What Tensor.expand() takes for ONNX's shape, in which 1 keeps a size; nothing when it depends
-/// on sizes that are not known.
+/// The argument of Tensor.expand() for ONNX's shape, in which 1 keeps a size; empty when it depends
+/// on unknown sizes.
 std::optional<List> expanded_shape(const fx::TensorInfo& x, const List& shape) {
   const size_t rank = std::max(x.shape.size(), shape.items.size());
   List sizes;

@@ -9,7 +9,7 @@ namespace {
 
 using fx::Value;
 
-/// One in place of the first largest element, zeros elsewhere.
+/// 1 at the position of the first largest element, 0 elsewhere.
 Value hardmax(Conversion& c, const Value& x, int64_t dim) {
   const Value index = c.function("torch.argmax", {x, dim, true});
   return c.function("torch.scatter", {c.function("torch.zeros_like", {x}), dim, index, 1.0});
@@ -22,7 +22,7 @@ Value along(Conversion& c, const Value& x, int64_t dim) {
                     {{"dim", dim}});
 }
 
-/// Whether everything after `axis` has size 1, so that only the axis itself counts.
+/// Whether all axes after `axis` have size 1, so that flattening them changes nothing.
 bool is_last(const std::optional<fx::TensorInfo>& info, int64_t axis) {
   if (axis == -1 || !info) return axis == -1;
   const auto rank = static_cast<int64_t>(info->shape.size());
@@ -32,7 +32,7 @@ bool is_last(const std::optional<fx::TensorInfo>& info, int64_t axis) {
   return true;
 }
 
-/// Until operator set 12, all axes from `axis` on are one.
+/// Until operator set 12, all axes from `axis` on are treated as one.
 void convert_softmax(Conversion& c) {
   const bool flattens = c.opset() < 13;
   const int64_t axis = c.attributes().integer("axis", flattens ? 1 : -1);

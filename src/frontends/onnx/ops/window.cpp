@@ -36,7 +36,7 @@ void set_padding(Window& window, size_t i, const fx::AxisPadding& padding) {
 
 void resolve_same(const Conversion& c, Window& window, const Ints& kernel, bool upper) {
   for (size_t i = 0; i < kernel.size(); ++i) {
-    // a window that moves by single steps needs the same padding whatever the size
+    // with stride 1 the padding does not depend on the size
     const int64_t size = window.stride[i] == 1 ? 1 : spatial_size(c, i);
     set_padding(window, i,
                 fx::same_padding(size, window.reach(kernel, i), window.stride[i], upper));
@@ -113,7 +113,8 @@ fx::Value pad_spatially(Conversion& c, const fx::Value& x, const Window& window,
     amounts.push_back(window.begin[i]);
     amounts.push_back(window.end[i]);
   }
-  return c.node("torch.nn.functional.pad", {x, amounts}, {{"value", value}});  // it may grow
+  // not folded: the result may be large
+  return c.node("torch.nn.functional.pad", {x, amounts}, {{"value", value}});
 }
 
 void resolve_output_shape(const Conversion& c, Window& window, const Ints& kernel,
@@ -129,17 +130,17 @@ void resolve_output_shape(const Conversion& c, Window& window, const Ints& kerne
   SPARSEBIT_CHECK(!shape || shape->size() >= kernel.size(), InvalidModel, "output_shape has ",
                   shape->size(), " entries, expected ", kernel.size());
   for (size_t i = 0; i < kernel.size(); ++i) {
-    // SAME: what a kernel reaches beyond its step, whatever the size
+    // SAME: the kernel's extent beyond the stride, for any input size
     int64_t total = window.reach(kernel, i) + output_padding[i] - window.stride[i];
     if (shape) {
       total += spatial_size(c, i) * window.stride[i] - (*shape)[shape->size() - kernel.size() + i];
     }
-    if (total < 0) {  // larger than the kernel reaches: zeros at the end
+    if (total < 0) {  // the output is larger than the kernel covers: zeros at the end
       window.begin[i] = window.end[i] = 0;
       output_padding[i] -= total;
       continue;
     }
-    // the odd one is cut off at the beginning unless SAME_UPPER says otherwise
+    // an odd element is cut off at the beginning, except for SAME_UPPER
     set_padding(window, i, fx::split_padding(total, mode == "SAME_UPPER"));
   }
 }
