@@ -1,4 +1,4 @@
-#include "cli/calibration.h"
+#include "cli/calibration_options.h"
 #include "cli/commands.h"
 
 #include "sparsebit/core/printable_text.h"

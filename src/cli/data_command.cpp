@@ -1,9 +1,9 @@
 #include "cli/commands.h"
 #include "cli/common_options.h"
 #include "cli/data_options.h"
-#include "cli/error_text.h"
-#include "cli/model_summary.h"
-#include "cli/usage_error.h"
+#include "easy/error_text.h"
+#include "easy/model_summary.h"
+#include "easy/usage_error.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/how_many.h"

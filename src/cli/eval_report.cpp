@@ -1,6 +1,6 @@
 #include "cli/eval_report.h"
 
-#include "cli/model_summary.h"
+#include "easy/model_summary.h"
 #include "sparsebit/core/how_many.h"
 #include "sparsebit/core/printable_text.h"
 

@@ -1,7 +1,8 @@
 #include "cli/pass_options.h"
 
-#include "cli/model_summary.h"
-#include "cli/usage_error.h"
+#include "cli/easy_names.h"
+#include "easy/model_summary.h"
+#include "easy/usage_error.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/letter_case.h"

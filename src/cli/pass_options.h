@@ -1,5 +1,8 @@
 #pragma once
 
+#include "cli/easy_names.h"
+#include "easy/model_summary.h"
+
 #include "sparsebit/passes/runner.h"
 
 #include <string>
@@ -42,6 +45,7 @@ std::vector<passes::Change> chosen_changes(const passes::PassReport& report,
                                            const fx::GraphModule& module,
                                            const PassOptions& options);
 
+using easy::counted;
 /// "37 changes"
 std::string counted(const std::vector<passes::Change>& changes);
 

@@ -61,6 +61,7 @@ void Progress::advance(int64_t n) {
                   "': cannot advance by a negative number, got ", n);
   if (finished_) return;
   done_ += n;
+  if (options_.on_advance) options_.on_advance(label_, done_, total_);
   if (options_.style == Style::Bar) {
     const double now = options_.clock();
     if (now - last_drawn_ < kSecondsBetweenDraws) return;

@@ -1,4 +1,4 @@
-#include "cli/error_text.h"
+#include "easy/error_text.h"
 
 #include "sparsebit/core/error.h"
 

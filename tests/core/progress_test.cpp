@@ -239,6 +239,18 @@ TEST_F(NarrowProgress, RowsOfALineThatWasBrokenByResizingAreErased) {
   now_ += 1;
   progress.advance(1);
   EXPECT_THAT(written(), testing::StartsWith("\rcalibrating  [=="));
+TEST_F(ProgressTest, ACallbackSeesEachStepWhateverTheStyle) {
+  ProgressOptions quiet = options(Style::Quiet);
+  std::vector<std::string> seen;
+  quiet.on_advance = [&](const std::string& label, int64_t done, int64_t total) {
+    seen.push_back(label + " " + std::to_string(done) + "/" + std::to_string(total));
+  };
+  Progress progress("load", 4, quiet);
+  progress.advance(3);
+  progress.advance();
+  progress.finish();
+  EXPECT_THAT(seen, testing::ElementsAre("load 3/4", "load 4/4"));
+  EXPECT_EQ(written(), "");
 }
 
 TEST_F(ProgressTest, NegativeNumbersAreRefused) {

@@ -21,6 +21,8 @@ struct ProgressOptions {
   Style style = Style::Auto;
   std::function<double()> clock;  ///< seconds since any fixed moment; empty: the steady clock
   std::function<int64_t()> columns = {};  ///< of the terminal; empty: those of `out`, or 80
+  /// Called after each advance(), whatever the style: for programs that show progress themselves.
+  std::function<void(const std::string& label, int64_t done, int64_t total)> on_advance = {};
 };
 
 /// Shows the progress of a loop.

@@ -260,4 +260,8 @@ QConfig default_qconfig(const platforms::PlatformPtr& platform) {
   return parse_qconfig(parse_yaml(platform->config, "the config of " + platform->name), platform);
 }
 
+QConfig default_qconfig(const std::string& platform) {
+  return default_qconfig(platforms::find_platform(platform));
+}
+
 }  // namespace sparsebit::quant

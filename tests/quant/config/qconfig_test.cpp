@@ -108,6 +108,16 @@ TEST(QConfig, BackendsHaveTheirLimits) {
   EXPECT_EQ(error("onnxruntime", "per-tensor-symmetric, QUANTIZER: {BIT: 8, RANGE: [0, 255]"), "");
 }
 
+TEST(QConfig, ThatOfAPlatformByName) {
+  const QConfig config = default_qconfig("onnxruntime");
+  const QConfig same = default_qconfig(platforms::find_platform("onnxruntime"));
+  EXPECT_EQ(config.platform->name, "onnxruntime");
+  EXPECT_EQ(config.weight, same.weight);
+  EXPECT_EQ(config.feature, same.feature);
+  EXPECT_THAT([] { default_qconfig("onnxruntim"); },
+              testing::ThrowsMessage<Error>(HasSubstr("did you mean 'onnxruntime'")));
+}
+
 struct WrongConfig {
   const char* line;
   const char* message;
