@@ -37,6 +37,11 @@ endif()
 set(SPARSEBIT_TEST_ENVIRONMENT
     SPARSEBIT_TEST_CPU_SECONDS=${SPARSEBIT_TEST_CPU_SECONDS} OMP_WAIT_POLICY=passive)
 
+if(SPARSEBIT_SANITIZE STREQUAL "thread")
+  list(APPEND SPARSEBIT_TEST_ENVIRONMENT
+       TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tools/tsan.supp OMP_NUM_THREADS=1)
+endif()
+
 # sparsebit_add_test(fx SOURCES graph_test.cpp DEPENDS sparsebit::fx)
 # One test program and one ctest entry per folder, because starting a libtorch process costs half a
 # second, or per group of files where a folder's tests take longer than a minute of CPU time.

@@ -47,6 +47,21 @@ TEST(ModelData, InputsComeInTheOrderOfTheModel) {
   EXPECT_FALSE(data.is_ragged());
 }
 
+/// Samples are read and preprocessed by several threads.
+TEST(ModelData, ThreadsKeepTheOrder) {
+  const ModelData data({spec("x", {-1, 2}, at::kFloat)}, {{"x", rows(60)}});
+  const int before = at::get_num_threads();
+  std::vector<int64_t> indices(60);
+  for (size_t i = 0; i < indices.size(); ++i) indices[i] = 59 - static_cast<int64_t>(i);
+  for (const int threads : {1, 4}) {
+    at::set_num_threads(threads);
+    const ModelData::Batch batch = data.batch(indices);
+    EXPECT_TRUE(batch.inputs[0].equal(at::arange(120, at::kFloat).reshape({60, 2}).flip(0)));
+    EXPECT_EQ(batch.labels, indices);
+  }
+  at::set_num_threads(before);
+}
+
 TEST(ModelData, ShorterSamplesAreFilledUp) {
   const auto batch_of = [](std::vector<int64_t> shape) {
     const ModelData data({spec("ids", std::move(shape), at::kLong)},
