@@ -18,13 +18,19 @@ namespace {
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
+class Net : public nn::Module {
+ public:
+  Net() : Module("Net", "x") { add_module("linear", nn::Linear(4, 3)); }
+  nn::Value forward(const nn::Args& in) override { return call("linear", in["x"]); }
+};
+
 class QuantizedFile : public testing::Test {
  protected:
   static quant::QuantModel calibrated() {
-    const auto layer = nn::Linear(4, 3);
-    nn::reset_parameters(*layer, 1);
+    Net net;
+    nn::reset_parameters(net, 1);
     const at::Tensor x = input();
-    quant::QuantModel model(*layer, quant::default_qconfig(platforms::find_platform("onnxruntime")),
+    quant::QuantModel model(net, quant::default_qconfig(platforms::find_platform("onnxruntime")),
                             {x});
     model.prepare_calibration();
     model.forward({x});

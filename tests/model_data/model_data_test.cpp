@@ -3,6 +3,7 @@
 #include "sparsebit/core/error.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
