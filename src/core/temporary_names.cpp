@@ -34,7 +34,7 @@ bool is_abandoned(const fs::path& path) {
   const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   struct stat info {};
   return descriptor.is_open() && ::fstat(descriptor.get(), &info) == 0 &&
-         info.st_ctime + kSeconds < std::time(nullptr) &&
+         info.st_mtime + kSeconds < std::time(nullptr) &&
          ::flock(descriptor.get(), LOCK_EX | LOCK_NB) == 0;
 }
 

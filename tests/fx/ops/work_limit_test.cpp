@@ -1,0 +1,70 @@
+#include "sparsebit/fx/ops/work_limit.h"
+
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/memory_limit.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sparsebit::fx::work_limit_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+Args arguments(const char* spelling, const std::vector<Value>& values) {
+  return bind_call(operators().get(spelling), values, {});
+}
+
+Value run(const char* spelling, const std::vector<Value>& values) {
+  return run_kernel(*operators().get(spelling).op, arguments(spelling, values));
+}
+
+double macs(const char* spelling, const std::vector<Value>& values) {
+  return most_macs(*operators().get(spelling).op, arguments(spelling, values));
+}
+
+TEST(MostMacs, OfLayersAndProducts) {
+  const auto zeros = [](std::vector<int64_t> shape) { return Value(at::zeros(shape)); };
+  EXPECT_EQ(macs("torch.conv2d", {zeros({1, 3, 8, 8}), zeros({16, 3, 3, 3})}), 8 * 8 * 3 * 16 * 9);
+  EXPECT_EQ(macs("torch.conv2d", {zeros({1, 4, 8, 8}), zeros({4, 1, 3, 3})}), 8 * 8 * 4 * 9);
+  EXPECT_EQ(macs("torch.nn.functional.linear", {zeros({2, 5, 7}), zeros({11, 7})}), 2 * 5 * 7 * 11);
+  EXPECT_EQ(macs("torch.matmul", {zeros({3, 5, 7}), zeros({7, 11})}), 3 * 5 * 7 * 11);
+  EXPECT_EQ(macs("torch.matmul", {zeros({5, 7}), zeros({3, 7, 11})}), 3 * 5 * 7 * 11);
+  EXPECT_EQ(macs("torch.relu", {zeros({3, 5})}), 0);
+}
+
+TEST(WorkLimit, RefusesTheKernelThatExceedsIt) {
+  const WorkLimit limit(1000);
+  const Value x(at::zeros({400}));
+  EXPECT_NO_THROW(run("torch.relu", {x}));
+  EXPECT_NO_THROW(run("torch.relu", {x}));
+  EXPECT_THAT([&] { run("torch.relu", {x}); },
+              ThrowsMessage<Error>(HasSubstr("more than 1e+03 operations")));
+}
+
+TEST(WorkLimit, EndsWithItsScope) {
+  const Value x(at::zeros({400}));
+  { const WorkLimit limit(1000); }
+  for (int i = 0; i < 10; ++i) EXPECT_NO_THROW(run("torch.relu", {x}));
+}
+
+TEST(WorkLimit, CountsProductsBeforeTheyAreComputed) {
+  const WorkLimit limit(1e6);
+  const Value x(at::zeros({1, 1, 1000, 100})), weight(at::zeros({1, 1, 100, 100}));
+  EXPECT_THROW(run("torch.conv2d", {x, weight}), Error);
+}
+
+TEST(ResultSize, AViewWithMoreElementsThanMemoryIsRefused) {
+  const Value one(at::zeros({1}));
+  const Value huge(std::vector<int64_t>{int64_t{1} << 42});
+  EXPECT_THAT(
+      [&] {
+        run("Tensor.expand", {one, huge});
+      },
+      ThrowsMessage<Error>(HasSubstr("has 4.398e+12 elements, 17.6 TB; the limit is")));
+}
+
+}  // namespace
+}  // namespace sparsebit::fx::work_limit_test
