@@ -114,7 +114,8 @@ TEST(ModelData, FixedInputsOfFixedBatches) {
   EXPECT_EQ(batch.inputs[3].sizes(), at::IntArrayRef({5}));
   const ModelData fraction({spec("x", {-1, 2}, at::kFloat), spec("n", {-1}, at::kLong)},
                            {{"x", rows(4)}}, {{"n", at::scalar_tensor(0.5)}});
-  EXPECT_THAT([&] { fraction.batch({0}); }, ThrowsMessage<Error>(HasSubstr("cannot represent its values")));
+  EXPECT_THAT([&] { fraction.batch({0}); },
+              ThrowsMessage<Error>(HasSubstr("cannot represent its values")));
 }
 
 TEST(ModelData, TypesThatWouldLoseNumbersAreErrors) {
