@@ -3,7 +3,7 @@
 BUILD := build/release
 SOURCES = $(shell git ls-files '*.cpp' '*.h')
 
-.PHONY: help bootstrap build demo test test-sweep asan separate fuzz bench accuracy install format check-format tidy docs clean
+.PHONY: help bootstrap build demo test test-sweep asan tsan separate fuzz bench accuracy install format check-format tidy docs clean
 
 help:
 	@echo "make demo    build, trace a model written in C++ and print it, then quantize and certify a small network"
@@ -11,6 +11,7 @@ help:
 	@echo "make test-sweep  import and export all of torchvision; writes docs/torchvision-sweep.md;"
 	@echo "                 an hour; RESUME=1 goes on where it was stopped, MODELS=\"NAME...\" redoes some"
 	@echo "make asan    the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make tsan    the unit tests of what uses threads, under ThreadSanitizer"
 	@echo "make separate  compile every file alone, without precompiled headers; most of an hour"
 	@echo "make fuzz    fuzz the readers of files, FUZZ_SECONDS=60 each"
 	@echo "make bench   build and run the benchmarks"
@@ -53,6 +54,11 @@ asan: bootstrap
 	@cmake --preset asan >/dev/null
 	@cmake --build --preset asan
 	@ctest --preset asan
+
+tsan: bootstrap
+	@cmake --preset tsan >/dev/null
+	@cmake --build --preset tsan
+	@ctest --preset tsan
 
 # Slow: headers are parsed again for every file.
 separate: bootstrap

@@ -91,7 +91,8 @@ TEST_F(QuantizeCommand, BatchesAndThreadsChangeNoByte) {
 
 /// Every observer but moving_average, which depends on the order.
 TEST_F(QuantizeCommand, TheOrderOfSamplesChangesNoByte) {
-  const std::string bytes = bytes_of("data.bin");
+  constexpr size_t kImage = 3073;
+  const std::string bytes = bytes_of("data.bin").substr(0, 12 * kImage);
   for (const char* observer : {"minmax", "percentile", "mse", "aciq", "kl_histogram"}) {
     SCOPED_TRACE(observer);
     const std::string settings = "{BIT: 8}, OBSERVER: {TYPE: " + std::string(observer) + "}}\n";
@@ -99,7 +100,7 @@ TEST_F(QuantizeCommand, TheOrderOfSamplesChangesNoByte) {
                         "A: {QSCHEME: per-tensor-affine, QUANTIZER: " + settings);
     write("data.bin", bytes);
     ASSERT_EQ(quantize("a.q").code, 0);
-    write("data.bin", bytes.substr(3073 * 9) + bytes.substr(0, 3073 * 9));
+    write("data.bin", bytes.substr(5 * kImage) + bytes.substr(0, 5 * kImage));
     ASSERT_EQ(quantize("b.q", {"--batch-size", "5", "--threads", "2"}).code, 0);
     EXPECT_TRUE(bytes_of("a.q") == bytes_of("b.q"));
   }

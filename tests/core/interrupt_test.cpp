@@ -19,6 +19,7 @@ TEST(InterruptDeathTest, UnfinishedFilesAreRemovedAndTheProcessEnds) {
     write_file_atomically(dir / "old.txt", "old");
     EXPECT_EXIT(
         {
+          std::signal(number, SIG_DFL);  // a program in the background ignores SIGINT
           clean_up_on_interrupt();
           AtomicFile first(dir / "old.txt");
           AtomicFile second(dir / "new.txt");
@@ -38,6 +39,7 @@ TEST(InterruptDeathTest, FinishedFilesStay) {
   const test::TempDir dir;
   EXPECT_EXIT(
       {
+        std::signal(SIGINT, SIG_DFL);
         clean_up_on_interrupt();
         write_file_atomically(dir / "done.txt", "done");
         std::raise(SIGINT);

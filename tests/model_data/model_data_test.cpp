@@ -3,6 +3,7 @@
 #include "sparsebit/core/error.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,6 +46,21 @@ TEST(ModelData, InputsComeInTheOrderOfTheModel) {
   EXPECT_EQ(batch.size, 2);
   EXPECT_TRUE(data.has_labels());
   EXPECT_FALSE(data.is_ragged());
+}
+
+/// Samples are read and preprocessed by several threads.
+TEST(ModelData, ThreadsKeepTheOrder) {
+  const ModelData data({spec("x", {-1, 2}, at::kFloat)}, {{"x", rows(60)}});
+  const int before = at::get_num_threads();
+  std::vector<int64_t> indices(60);
+  for (size_t i = 0; i < indices.size(); ++i) indices[i] = 59 - static_cast<int64_t>(i);
+  for (const int threads : {1, 4}) {
+    at::set_num_threads(threads);
+    const ModelData::Batch batch = data.batch(indices);
+    EXPECT_TRUE(batch.inputs[0].equal(at::arange(120, at::kFloat).reshape({60, 2}).flip(0)));
+    EXPECT_EQ(batch.labels, indices);
+  }
+  at::set_num_threads(before);
 }
 
 TEST(ModelData, ShorterSamplesAreFilledUp) {
@@ -98,7 +114,8 @@ TEST(ModelData, FixedInputsOfFixedBatches) {
   EXPECT_EQ(batch.inputs[3].sizes(), at::IntArrayRef({5}));
   const ModelData fraction({spec("x", {-1, 2}, at::kFloat), spec("n", {-1}, at::kLong)},
                            {{"x", rows(4)}}, {{"n", at::scalar_tensor(0.5)}});
-  EXPECT_THAT([&] { fraction.batch({0}); }, ThrowsMessage<Error>(HasSubstr("cannot represent")));
+  EXPECT_THAT([&] { fraction.batch({0}); },
+              ThrowsMessage<Error>(HasSubstr("cannot represent its values")));
 }
 
 TEST(ModelData, TypesThatWouldLoseNumbersAreErrors) {

@@ -2,11 +2,10 @@
 
 #include "core/temp_dir.h"
 #include "frontends/torchscript/reference.h"
+#include "support/cpu_time.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <chrono>
 
 namespace sparsebit::frontends::testing::budget_test {
 namespace {
@@ -46,13 +45,11 @@ class TorchScriptBudget : public ::testing::TestWithParam<EndlessCase> {};
 TEST_P(TorchScriptBudget, EndsInOneLine) {
   const test::TempDir folder;
   const std::string path = scripted(folder.path(), GetParam().code);
-  const auto start = std::chrono::steady_clock::now();
-  const std::string error = import_error(path);
-  const auto seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  std::string error;
+  const double seconds = test::cpu_seconds_of([&] { error = import_error(path); });
   EXPECT_THAT(error, HasSubstr(GetParam().message));
   EXPECT_THAT(error, ::testing::Not(HasSubstr("\n")));
-  EXPECT_LT(seconds, 60);  // about three normally; sanitizers and busy machines take longer
+  EXPECT_LT(seconds, 60);  // about three normally; sanitizers take longer
 }
 
 const EndlessCase kCases[] = {
