@@ -196,9 +196,9 @@ std::string ChildProcess::when_asked() const {
 
 std::string ChildProcess::last_errors() const {
   constexpr size_t kShown = 400;
-  std::string_view text = errors_;
-  text.remove_prefix(text.size() - std::min(text.size(), kShown));
-  const size_t end = text.find_last_not_of(" \n");
+  std::string text = errors_.substr(errors_.size() - std::min(errors_.size(), kShown));
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  const size_t end = text.find_last_not_of(' ');
   return end == std::string::npos ? "" : ": " + printable(text.substr(0, end + 1));
 }
 

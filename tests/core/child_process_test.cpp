@@ -54,7 +54,7 @@ TEST(ChildProcess, AnEndIsAnErrorWithItsLastWords) {
   shell.begin("load m.onnx");
   EXPECT_THAT([&] { shell.receive_line(); },
               ThrowsMessage<Error>("'sh' ended unexpectedly (exit code 3) when asked to load "
-                                   "m.onnx: no  memory"));
+                                   "m.onnx: no\\x1b memory"));
   EXPECT_THAT([&] { shell.send("x"); }, ThrowsMessage<Error>(HasSubstr("exit code 3")))
       << "the same error again";
 }

@@ -72,7 +72,8 @@ TEST(MappedFileDeathTest, AFileThatShrinksIsAnErrorOfPrograms) {
         read_shrunk(dir / "a\x1b[31m.onnx");
       },
       testing::ExitedWithCode(1),
-      "^error: [^\x1b]*/a \\[31m.onnx: the file became shorter while it was read; start again when "
+      "^error: [^\x1b]*/a\\\\x1b\\[31m.onnx: the file became shorter while it was read; start "
+      "again when "
       "it "
       "is complete and nothing writes to it\n$");
 }

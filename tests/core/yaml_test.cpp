@@ -169,7 +169,7 @@ TEST(Yaml, ErrorsOfTheParserAreOurs) {
   EXPECT_EQ(error_of([] { parse("A: 1\nB: *none\n"); }),
             "q.yaml:2: not valid YAML: the referenced anchor is not defined");
   EXPECT_EQ(error_of([] { parse("A: \"\\\x1b\"\n"); }),
-            "q.yaml:1: not valid YAML: unknown escape character:  ");
+            "q.yaml:1: not valid YAML: unknown escape character: \\x1b");
 }
 
 TEST(Yaml, ReadsFiles) {

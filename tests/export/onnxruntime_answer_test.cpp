@@ -61,10 +61,10 @@ TEST(OrtAnswer, TypesHaveNames) {
 }
 
 TEST(OrtAnswer, WhatIsNotJsonIsUnexpected) {
-  EXPECT_EQ(unexpected_line("no\x1b[31m"), "'no [31m', which is not JSON");
+  EXPECT_EQ(unexpected_line("no\x1b[31m"), "'no\\x1b[31m', which is not JSON");
   EXPECT_EQ(unexpected_line(""), "'', which is not JSON");
   EXPECT_EQ(unexpected_line("{\"n\": 1e999}"), "'{\"n\": 1e999}', which is not JSON");
-  EXPECT_EQ(unexpected_line("{\"n\": \"\xff\"}"), "'{\"n\": \"?\"}', which is not JSON");
+  EXPECT_EQ(unexpected_line("{\"n\": \"\xff\"}"), "'{\"n\": \"\\xff\"}', which is not JSON");
   EXPECT_EQ(unexpected_line("[1]"), "'[1]', which is not a JSON object");
   EXPECT_EQ(unexpected_line(std::string(200, 'x')),
             "'" + std::string(100, 'x') + "...', which is not JSON");
@@ -97,7 +97,7 @@ TEST(OrtAnswer, MissingKeysAndOtherTypesAreUnexpected) {
 }
 
 TEST(OrtAnswer, TextsOfOthersAreSafeToPrint) {
-  EXPECT_EQ(OrtAnswer(R"({"error": "a\u001bb\nc"})").text("error"), "a b c");
+  EXPECT_EQ(OrtAnswer(R"({"error": "a\u001bb\nc"})").text("error"), "a\\x1bb\\nc");
 }
 
 TEST(OrtAnswer, TensorsHaveTheirAnnouncedSizes) {
