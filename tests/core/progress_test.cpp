@@ -239,6 +239,8 @@ TEST_F(NarrowProgress, RowsOfALineThatWasBrokenByResizingAreErased) {
   now_ += 1;
   progress.advance(1);
   EXPECT_THAT(written(), testing::StartsWith("\rcalibrating  [=="));
+}
+
 TEST_F(ProgressTest, ACallbackSeesEachStepWhateverTheStyle) {
   ProgressOptions quiet = options(Style::Quiet);
   std::vector<std::string> seen;
