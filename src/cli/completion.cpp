@@ -39,7 +39,7 @@ std::string bash_cases(const CLI::App& command) {
   std::string options, cases, argument = "nothing";
   for (const CLI::Option* option : command.get_options()) {
     const std::vector<std::string> names = names_of(*option);
-    const std::string choice = bash_choice(values_of(command, *option));
+    const std::string choice = bash_choice(option_values(command, *option));
     if (option->get_positional()) argument = choice;
     if (names.empty()) continue;
     options += fmt::format(" {}", fmt::join(names, " "));
@@ -163,7 +163,7 @@ std::string zsh_option(const CLI::App& command, const CLI::Option& option) {
                         : is_long ? "="
                                   : "+",
                         zsh_text(option.get_description()),
-                        takes ? ":value:" + zsh_action(values_of(command, option)) : "");
+                        takes ? ":value:" + zsh_action(option_values(command, option)) : "");
   }
   return text;
 }
@@ -173,7 +173,7 @@ std::string zsh_case(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_positional()) {
       text += fmt::format(" \\\n        '1:{}:{}'", option->get_name(),
-                          zsh_action(values_of(command, *option)));
+                          zsh_action(option_values(command, *option)));
     } else {
       text += zsh_option(command, *option);
     }

@@ -56,7 +56,7 @@ void check_ready(const io::Sample& sample, const at::Tensor& ready, const at::Te
 /// What is wrong with a sample. Libraries that decode and resize have exceptions of their own, and
 /// no name for it.
 /// @param sample  empty when it could not be read.
-std::string problem_of(const std::exception& error, const io::Sample& sample, int64_t index) {
+std::string sample_problem(const std::exception& error, const io::Sample& sample, int64_t index) {
   std::string text = error_text(error);
   text.erase(std::min(text.find('\n'), text.size()));
   const std::string name = sample.name.empty() ? std::to_string(index) : "'" + sample.name + "'";
@@ -79,7 +79,7 @@ Findings look_at(const io::Dataset& data, const io::Preprocess& preprocess) {
       if (sample.label) ++found.classes[*sample.label];
     } catch (const std::exception& e) {
       ++found.unreadable;
-      if (found.problems.size() < kMostProblems) found.problems.push_back(problem_of(e, sample, i));
+      if (found.problems.size() < kMostProblems) found.problems.push_back(sample_problem(e, sample, i));
     }
   }
   return found;

@@ -43,7 +43,7 @@ std::vector<std::string> names_of(const CLI::Option& option) {
   return names;
 }
 
-OptionValues values_of(const CLI::App& command, const CLI::Option& option) {
+OptionValues option_values(const CLI::App& command, const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const std::string name = option.get_positional() ? option.get_name() : names_of(option).back();
   if (!takes_value(option)) return {};

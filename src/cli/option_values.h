@@ -20,7 +20,7 @@ struct OptionValues {
 bool takes_value(const CLI::Option& option);
 
 /// Nothing for numbers and free text.
-OptionValues values_of(const CLI::App& command, const CLI::Option& option);
+OptionValues option_values(const CLI::App& command, const CLI::Option& option);
 
 /// "--format" and "-f" for options, in the order of declaration; none for arguments.
 std::vector<std::string> names_of(const CLI::Option& option);

@@ -45,7 +45,6 @@ std::vector<passes::Change> chosen_changes(const passes::PassReport& report,
                                            const fx::GraphModule& module,
                                            const PassOptions& options);
 
-using easy::counted;
 /// "37 changes"
 std::string counted(const std::vector<passes::Change>& changes);
 
