@@ -12,19 +12,18 @@ namespace sparsebit::cli {
 
 void check_strictly(const quant::QuantModel& model, const report::Coverage& coverage) {
   const report::NodeNames names(model.module().graph());
-  std::string problems;
+  Error error(ErrorKind::InvalidArgument, "--strict: these are not quantized as asked:");
   const auto add = [&](const quant::Decision& decision) {
-    problems += "\n  " + decision.node + ": " + report::sentence(decision, model.platform());
+    error.add_context(decision.node + ": " + report::sentence(decision, model.platform()));
   };
-  for (const std::string& pattern : model.unused_patterns()) problems += "\n  " + pattern;
+  for (const std::string& pattern : model.unused_patterns()) error.add_context(pattern);
   for (const quant::Decision& decision : model.floats()) {
     if (decision.kind == quant::DecisionKind::UnknownOperator) add(names.shown(decision));
   }
   for (const report::NodeCoverage* node : coverage.floats()) {
     if (node->macs > 0) add(*node->why_float);
   }
-  SPARSEBIT_CHECK(problems.empty(), InvalidArgument,
-                  "--strict: these are not quantized as asked:", problems);
+  if (!error.context().empty()) throw error;
 }
 
 void write_decisions(const std::string& file, const quant::QuantModel& model) {

@@ -15,10 +15,11 @@ namespace {
 
 constexpr int64_t kMostCandidates = 10'000;
 
-std::string known_forms() {
-  std::string text;
-  for (const DetectorHead& head : detector_heads()) text += "\n  " + head.name + ": " + head.form;
-  return text;
+/// `what`, and the known heads on the lines below.
+Error with_known_forms(const std::string& what) {
+  Error error(ErrorKind::InvalidArgument, what);
+  for (const DetectorHead& head : detector_heads()) error.add_context(head.name + ": " + head.form);
+  return error;
 }
 
 /// Those above the least score, as rows, best first.
@@ -64,18 +65,17 @@ const DetectorHead& detector_head(const std::string& name) {
   for (const DetectorHead& head : detector_heads()) {
     if (head.name == name) return head;
   }
-  throw Error(ErrorKind::InvalidArgument,
-              "there is no detector head '" + name + "'; known forms of outputs:" + known_forms());
+  throw with_known_forms("there is no detector head '" + name + "'; known forms of outputs:");
 }
 
 const DetectorHead& recognize_head(const DetectorOutputs& outputs) {
   for (const DetectorHead& head : detector_heads()) {
     if (head.recognizes(outputs)) return head;
   }
-  throw Error(ErrorKind::InvalidArgument,
-              "mAP needs outputs whose form is known; the model gives " +
-                  describe(outputs.outputs) + " for an input of " + std::to_string(outputs.height) +
-                  "x" + std::to_string(outputs.width) + ". Known forms:" + known_forms());
+  throw with_known_forms("mAP needs outputs whose form is known; the model gives " +
+                         describe(outputs.outputs) + " for an input of " +
+                         std::to_string(outputs.height) + "x" + std::to_string(outputs.width) +
+                         ". Known forms:");
 }
 
 std::vector<Detection> select_detections(const Candidates& candidates, const DetectorHead& head,

@@ -168,13 +168,16 @@ void PlacementBuilder::check_groups(const Node& node, const at::Tensor& weight, 
 
 /// All at once, ready to be pasted into a config.
 void PlacementBuilder::check_no_misfits() const {
-  std::string rules;
+  if (misfits_.empty()) return;
+  Error error(ErrorKind::InvalidArgument,
+              c10::str("W.QUANTIZER.GROUP_SIZE does not divide the inputs of layer '",
+                       misfits_.front()->name(), "' and ", misfits_.size() - 1,
+                       " others, or they have no groups; below W, these have none:"));
+  error.add_context("SPECIFIC:");
+  error.add_context("-");
   for (const Node* node : misfits_)
-    rules += "\n    \"" + node->name() + "\": [\"QUANTIZER.GROUP_SIZE\", 0]";
-  SPARSEBIT_CHECK(misfits_.empty(), InvalidArgument, "W.QUANTIZER.GROUP_SIZE does not divide the ",
-                  "inputs of layer '", misfits_.front()->name(), "' and ", misfits_.size() - 1,
-                  " others, or they have no groups; below W, these have none:\n  SPECIFIC:\n  -",
-                  rules);
+    error.add_context("  \"" + node->name() + "\": [\"QUANTIZER.GROUP_SIZE\", 0]");
+  throw error;
 }
 
 void PlacementBuilder::note_unused_skips() {
