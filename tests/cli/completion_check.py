@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Has bash and zsh complete command lines with the generated scripts, and groff read the manual page.
+"""Has bash complete command lines with the generated script, zsh read its own, and groff the manual page.
 
 usage: completion_check.py FOLDER
 FOLDER has sparsebit.bash, _sparsebit and sparsebit.1. zsh and groff are used where they are installed.
