@@ -132,4 +132,11 @@ std::string message_of(const std::exception& e) {
   return (reason.is_of_torch ? "PyTorch refused this: " : "") + reason.text;
 }
 
+Error behind(const std::string& start, const Error& error, ErrorKind kind) {
+  const Error without_frames(error.kind(), error.details());
+  Error result(kind, start + without_frames.what());
+  for (const std::string& frame : error.context()) result.add_context(frame);
+  return result;
+}
+
 }  // namespace sparsebit

@@ -139,11 +139,14 @@ std::string Progress::bar_line(bool done, int64_t most) const {
   return (label_ + share).substr(0, static_cast<size_t>(std::max<int64_t>(most, 0)));
 }
 
-/// Goes to the start of what is drawn. A terminal that became narrower has broken it into rows.
+/// Goes to the start of what is drawn. A terminal that became narrower has broken it into rows; a
+/// row that is full to its end has the cursor behind its last character. They are erased one by
+/// one: tmux saves a screen that is cleared from its top among the lines to scroll back to.
 std::string Progress::erase_drawn(int64_t columns) const {
-  const int64_t rows_above = drawn_width_ / columns;
-  if (rows_above == 0 || !reflows_lines()) return "\r";
-  return fmt::format("\r\x1b[{}A\x1b[J", rows_above);
+  std::string text = "\r";
+  const int64_t rows_above = reflows_lines() ? (drawn_width_ - 1) / columns : 0;
+  for (int64_t row = 0; row < rows_above; ++row) text += "\x1b[K\x1b[A";
+  return text;
 }
 
 /// The last column stays free: a terminal may break a line that fills it.

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-// What the scripts do is checked in bash and zsh by completion_check.py.
+// What the script does in bash is checked by completion_check.py.
 
 namespace sparsebit::cli::test::completion_test {
 namespace {

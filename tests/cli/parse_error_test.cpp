@@ -67,9 +67,9 @@ TEST(ParseError, SaysWhatIsWrongAndWhatWasMeant) {
 }
 
 TEST(ParseError, NumbersAreNamedAsSuch) {
-  const Result result = run_command({"eval", "m", "--data", "d", "--iou", "many"});
+  const Result result = run_command({"eval", "m", "--data", "d", "--nms-iou", "many"});
   EXPECT_EQ(result.code, 2);
-  EXPECT_THAT(result.err, testing::StartsWith("error: --iou: "));
+  EXPECT_THAT(result.err, testing::StartsWith("error: --nms-iou: "));
   EXPECT_THAT(result.err, testing::Not(testing::HasSubstr("Could not convert")));
 }
 

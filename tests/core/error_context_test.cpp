@@ -130,6 +130,15 @@ TEST(MessageOf, OurOwnErrorsStayAsTheyAre) {
             "cannot read at reader.cpp:3\n  while loading");
 }
 
+TEST(Behind, FramesStayFrames) {
+  Error error(ErrorKind::Io, {.what = "cannot read", .where = "p.yaml"});
+  error.add_context("in platform p");
+  const Error behind_place = behind("q.yaml:2: BACKEND: ", error, ErrorKind::InvalidArgument);
+  EXPECT_STREQ(behind_place.what(), "q.yaml:2: BACKEND: p.yaml: cannot read\n  in platform p");
+  EXPECT_EQ(behind_place.context().size(), 1U);
+  EXPECT_EQ(behind_place.kind(), ErrorKind::InvalidArgument);
+}
+
 TEST(WithContext, ForeignExceptionsBecomeErrors) {
   const auto run = [] { at::mm(at::ones({1, 3}), at::ones({4, 2})); };
   EXPECT_THAT([&] { with_context(run, [] { return std::string("in node 'fc'"); }); },

@@ -231,10 +231,10 @@ TEST_F(NarrowProgress, RowsOfALineThatWasBrokenByResizingAreErased) {
   now_ += 1;
   progress.advance(64);
   written();
-  columns = 30;  // the 63 characters of the line are on three rows now
+  columns = 30;  // the 64 characters of the line are on three rows now
   now_ += 1;
   progress.advance(32);
-  EXPECT_EQ(written(), "\r\x1b[2A\x1b[Jcalibrating  96/128  75%\x1b[K");
+  EXPECT_EQ(written(), "\r\x1b[K\x1b[A\x1b[K\x1b[Acalibrating  96/128  75%\x1b[K");
   columns = 80;
   now_ += 1;
   progress.advance(1);
@@ -253,6 +253,20 @@ TEST_F(ProgressTest, ACallbackSeesEachStepWhateverTheStyle) {
   progress.finish();
   EXPECT_THAT(seen, testing::ElementsAre("load 3/4", "load 4/4"));
   EXPECT_EQ(written(), "");
+}
+
+TEST_F(NarrowProgress, RowsThatAreFullAreCountedOnce) {
+  int64_t columns = 80;
+  ProgressOptions resized = options(Style::Bar);
+  resized.columns = [&columns] { return columns; };
+  Progress progress("calibrating", 128, resized);
+  now_ += 1;
+  progress.advance(64);
+  written();
+  columns = 32;  // 64 characters on two rows
+  now_ += 1;
+  progress.advance(32);
+  EXPECT_EQ(written(), "\r\x1b[K\x1b[Acalibrating  96/128  75%\x1b[K");
 }
 
 TEST_F(ProgressTest, NegativeNumbersAreRefused) {

@@ -17,6 +17,10 @@ std::string reason_of(const std::exception& e);
 /// cannot be multiplied (1x3 and 4x2)".
 std::string message_of(const std::exception& e);
 
+/// `error` with `start` before its text, for instance the place in a config that led to it; its
+/// frames stay frames.
+Error behind(const std::string& start, const Error& error, ErrorKind kind);
+
 /// Runs `run`. Exceptions thrown by `run` are rethrown as Error with one more context frame;
 /// exceptions of libtorch and other libraries become InvalidArgument with their own message. Only
 /// std::bad_alloc passes unchanged, because no argument was wrong.
