@@ -153,10 +153,9 @@ def row_in_onnxruntime(name, model, data, measurements):
 
 PAGE = """# Accuracy of quantized models
 
-MobileNetV2 and SqueezeNet: 600 labelled ImageNet images, every sixth to calibrate with, the other
-{imagenet} to test on: one image is {image:.2f} points, so that differences below half a point say
-little. ResNet-20: CIFAR-10's test images, the first 256 to calibrate with, the other {cifar} to test
-on.
+MobileNetV2 and SqueezeNet: 600 labelled ImageNet images, every sixth for calibration, the other {imagenet} for the test. One
+image is {image:.2f} points: differences below half a point are not significant. ResNet-20: CIFAR-10's test images, the
+first 256 for calibration, the other {cifar} for the test.
 
 ## Exported files in ONNX Runtime
 
@@ -169,18 +168,19 @@ by `sparsebit eval --runtime onnxruntime`, with all optimizations.
 
 ## Observers, simulated
 
-Top-1 in percent, and the difference to the float model. Weights per channel and symmetric,
-activations per tensor and affine, all layers alike, nothing trained; batch norms folded. The same
-observer for weights and activations, except that weights have `minmax` with `moving_average`.
+Top-1 in percent, and the difference to the float model. Weights per channel and symmetric, activations per tensor and
+affine, the same settings for all layers, no training; batch norms folded. The same observer for weights and
+activations, except for `moving_average`, where weights use `minmax`.
 
-These are simulations of `BACKEND: virtual` by `sparsebit eval` in batches of 32; other batch sizes, for which libraries round differently, change the top-1 class of up to four images of 500.
+Measured by `sparsebit eval` on simulations with `BACKEND: virtual` in batches of 32; libraries round differently for
+other batch sizes, which changes the top-1 class of up to four images of 500.
 
 | model | observer | 8 bits | 4 bits |
 |---|---|---|---|
 {rows}
 
-4 bits everywhere, without training, is a hard test. Keep the first and last layers and the worst
-ones (`sparsebit analyze`) at 8 bits with `SPECIFIC`, or train.
+4 bits in all layers, without training, lose much accuracy. Keep the first and last layers and those with the largest
+error (`sparsebit analyze`) at 8 bits with `SPECIFIC`, or train.
 
 The tables are made by
 

@@ -17,7 +17,7 @@ packages=(
   # variant shares libtorch's threads.
   libopenblas0-openmp
   # tests and benchmarks
-  libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata
+  pkgconf libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata
   # images for the demo, an example and tests
   dataset-fashion-mnist
 )

@@ -131,9 +131,10 @@ def counted(rows):
     ours = [row["sparsebit"] for row in of]
     theirs = [row["onnxruntime"] for row in of]
     measured = [tool for tool in ours if "ratio" in tool]
+    slower = sum(tool["ratio"] < SLOWER for tool in measured)
     yield (f"- quantized: {sum('coverage' in tool for tool in ours)} of {len(of)} ONNX files, "
            f"{sum(tool.get('verdict') == 'passed' for tool in ours)} certificates passed, "
-           f"{sum(tool['ratio'] < SLOWER for tool in measured)} files slower than float")
+           f"{slower} {'file' if slower == 1 else 'files'} slower than float")
     yield (f"- ONNX Runtime's tool: {sum('ratio' in tool for tool in theirs)} of {len(of)} files, "
            f"{sum(tool.get('ratio', 1) < SLOWER for tool in theirs)} slower than float")
     both = [row for row in of if "ratio" in row["sparsebit"] and "ratio" in row["onnxruntime"]]
@@ -148,7 +149,7 @@ def counted(rows):
 INTRODUCTION = """# Model sweep
 
 Written by `scripts/model_sweep.py`: {models} architectures of torch, torchvision, timm, transformers and ultralytics, with
-random weights, exported by today's exporters and given to `sparsebit inspect`, `run` and `quantize --certify`, all with
+random weights, exported by today's exporters and read by `sparsebit inspect`, `run` and `quantize --certify`, all with
 default settings.
 
     python3 scripts/model_sweep.py --command build/release/bin/sparsebit --work FOLDER --page docs/model-sweep.md
@@ -174,7 +175,7 @@ QUANTIZE = """
 activations, int8 weights per channel, pairs (QDQ), {calibration} calibration, after `quant_pre_process`. MACs: the share computed
 in int8. dB: signal to noise of the worst float output against the float file, on 4 other samples, in ONNX Runtime with all
 optimizations; empty where the number of detections differs. Speed: CPU time of the float file over that of the quantized one,
-one thread, batch 1, the least of at least 7 runs taken in turns; 3 % are noise. MB: the float file, then the quantized ones.
+one thread, batch 1, the fastest of at least 7 runs in turns; 3 % are noise. MB: the float file, then the quantized ones.
 
 """
 

@@ -9,13 +9,14 @@ build=${1:?usage: run_fuzz.sh BUILD SECONDS [TARGET...]}
 seconds=${2:?usage: run_fuzz.sh BUILD SECONDS [TARGET...]}
 shift 2
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(idx image npy safetensors onnx torchscript platform qconfig dataset quantized)
+[ ${#targets[@]} -gt 0 ] || targets=(idx image npy safetensors onnx torchscript torchscript_source
+  platform qconfig dataset model_data quantized)
 root=$(cd "$(dirname "$0")/.." && pwd)
 onnx_data=/usr/share/libonnx-testdata/data
 declare -A largest=([idx]=4096 [image]=8192 [npy]=4096 [safetensors]=4096 [onnx]=65536 [torchscript]=65536
-  [platform]=8192 [qconfig]=4096 [dataset]=8192 [quantized]=16384)
+  [torchscript_source]=512 [platform]=8192 [qconfig]=4096 [dataset]=8192 [model_data]=512 [quantized]=16384)
 declare -A most_megabytes=([idx]=16 [image]=512 [npy]=16 [safetensors]=16 [onnx]=128 [torchscript]=256
-  [platform]=16 [qconfig]=16 [dataset]=64 [quantized]=64)
+  [torchscript_source]=256 [platform]=16 [qconfig]=16 [dataset]=64 [model_data]=256 [quantized]=64)
 
 seeds_of() {  # copies real files into the corpus, named by their content
   local target=$1 corpus=$2
@@ -25,6 +26,7 @@ seeds_of() {  # copies real files into the corpus, named by their content
     platform) mapfile -t files < <(find "$root/src/platforms" -name '*.yaml') ;;
     qconfig) mapfile -t files < <(find "$root/examples" -name '*.yaml') ;;
     torchscript) mapfile -t files < <(find "$root/tests" -name '*.pt' -size -64k) ;;
+    torchscript_source | model_data) ;;  # their bytes are decisions, not files
     *) mapfile -t files < <(find "$root/fuzz/seeds/$target" -type f) ;;
   esac
   for file in "${files[@]}"; do

@@ -37,7 +37,8 @@ USES = {
     "export": ["fx", "nn", "io", "frontends", "quant"],
     "deploy": ["quant", "export"],
     "report": ["quant"],
-    "cli": ["deploy", "zoo", "io", "data", "passes", "frontends", "export", "quant", "report",
+    "easy": ["zoo", "data", "frontends", "export", "deploy", "report"],
+    "cli": ["easy", "deploy", "zoo", "io", "data", "passes", "frontends", "export", "quant", "report",
             "metrics"],
 }
 

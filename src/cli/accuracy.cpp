@@ -1,6 +1,7 @@
 #include "cli/accuracy.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/how_many.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
-#include "cli/calibration.h"
+#include "cli/calibration_options.h"
 #include "cli/commands.h"
 
+#include "sparsebit/core/printable_text.h"
 #include "sparsebit/quant/error_profiler.h"
 #include "sparsebit/report/node_names.h"
 
@@ -50,12 +51,12 @@ std::vector<Row> measure(quant::QuantModel& model, const std::vector<at::Tensor>
 
 std::string as_text(const std::vector<Row>& rows) {
   size_t width = 5;
-  for (const Row& row : rows) width = std::max(width, row.shown.size());
+  for (const Row& row : rows) width = std::max(width, printable(row.shown, kMostOfCell).size());
   std::string text =
       fmt::format("{:<{}}  {:>10}  {:>9}  {:>8}\n", "layer", width, "mse", "sqnr (dB)", "cosine");
   for (const Row& row : rows) {
-    text += fmt::format("{:<{}}  {:>10.3e}  {:>9.2f}  {:>8.5f}\n", row.shown, width, row.mse,
-                        row.sqnr, row.cosine);
+    text += fmt::format("{:<{}}  {:>10.3e}  {:>9.2f}  {:>8.5f}\n",
+                        printable(row.shown, kMostOfCell), width, row.mse, row.sqnr, row.cosine);
   }
   return text;
 }

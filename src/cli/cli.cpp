@@ -1,35 +1,37 @@
 #include "sparsebit/cli/cli.h"
 
-#include "cli/commands.h"
-#include "cli/error_text.h"
-#include "cli/usage_error.h"
+#include "cli/application.h"
+#include "easy/error_text.h"
+#include "cli/parse_error.h"
+#include "cli/terminal_output.h"
+#include "easy/usage_error.h"
+#include "cli/easy_names.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/near_match.h"
+#include "sparsebit/core/printable_text.h"
 
 #include <c10/util/Exception.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <iostream>
-#include <span>
-#include <sstream>
+#include <string_view>
 
 namespace sparsebit::cli {
 namespace {
 
 constexpr int kSuccess = 0, kFailure = 1, kBadUsage = 2;
-constexpr const char *kPurpose = "Quantize, prune and deploy neural networks.",
-                     *kProgram = "sparsebit";
-
-using Arguments = std::span<const char* const>;
 
 /// Sends log messages to the command's error stream while it is alive.
 class LogToStream {
  public:
-  LogToStream(std::ostream& err, Arguments arguments) {
-    set_log_sink([&err, arguments](LogLevel level, std::string_view text) {
-      err << (level == LogLevel::Warning ? "warning: " : "")
-          << on_one_line(std::string(text), arguments) << '\n';
+  explicit LogToStream(std::ostream& err) {
+    set_log_sink([&err](LogLevel level, std::string_view text) {
+      if (level == LogLevel::Warning) {
+        write_warning(err, text);
+      } else {
+        err << printable(text, kMostOfMessage) << '\n';
+      }
     });
   }
   ~LogToStream() { set_log_sink({}); }
@@ -45,20 +47,22 @@ struct TorchWarningsToLog : c10::WarningHandler {
   }
 };
 
-std::vector<std::string> names_of_commands(CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
-    names.push_back(command->get_name());
-  return names;
+/// `help` is `--help`, and `help COMMAND` is `COMMAND --help`.
+std::vector<std::string> without_help_word(std::vector<std::string> arguments) {
+  if (arguments.empty() || arguments.front() != "help") return arguments;
+  arguments.erase(arguments.begin());
+  arguments.emplace_back("--help");
+  return arguments;
 }
 
 /// Reports an unknown command with suggestions; CLI11 only says that a subcommand is required.
-bool is_unknown_command(CLI::App& app, const std::string& word, std::ostream& err) {
-  const std::vector<std::string> known = names_of_commands(app);
+bool is_unknown_command(const CLI::App& app, const std::string& word, std::ostream& err) {
+  std::vector<std::string> known = names_of_commands(app);
   const bool is_known = std::find(known.begin(), known.end(), word) != known.end();
   if (word.starts_with("-") || is_known) return false;
-  err << "error: unknown command '" << on_one_line(word, std::vector<const char*>{word.c_str()})
-      << "'" << did_you_mean(word, known) << "\nRun 'sparsebit --help' for the commands.\n";
+  known.emplace_back("help");
+  write_error(err, "unknown command '" + printable(word, kMostOfMessage) + "'" +
+                       did_you_mean(word, known) + "\nRun 'sparsebit --help' for the commands.");
   return true;
 }
 
@@ -67,42 +71,22 @@ void check_written(std::ostream& out) {
   SPARSEBIT_CHECK(out, Io, "the output could not be written");
 }
 
-void declare_commands(CLI::App& app, std::ostream& out) {
-  app.set_version_flag("--version", "sparsebit " SPARSEBIT_VERSION);
-  app.require_subcommand(1);
-  app.failure_message([](const CLI::App*, const CLI::Error& e) {
-    return std::string("error: ") + e.what() + "\nRun with --help for more information.\n";
-  });
-  app.footer(
-      "Examples:\n  sparsebit inspect zoo:resnet18\n  sparsebit run model.onnx --input x=in.npy\n"
-      "  sparsebit convert model.pt -o model.onnx --shape x=1x3x224x224\n"
-      "  sparsebit quantize model.onnx --data images/ --preprocess imagenet -o model.int8.onnx\n\n"
-      "Run 'sparsebit COMMAND --help' for the options of a command.");
-  add_inspect_command(app, out);
-  add_run_command(app, out);
-  add_convert_command(app, out);
-  add_data_command(app, out);
-  add_config_command(app, out);
-  add_quantize_command(app, out);
-  add_certify_command(app, out);
-  add_analyze_command(app, out);
-  add_eval_command(app, out);
-  add_deploy_command(app, out);
-  add_platforms_command(app, out);
-}
-
 int parse_and_run(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
-  CLI::App app{kPurpose, kProgram};
-  declare_commands(app, out);
-  if (argc > 1 && is_unknown_command(app, argv[1], err)) return kBadUsage;
+  const auto app = make_application(out);
+  std::vector<std::string> arguments = without_help_word({argv + std::min(argc, 1), argv + argc});
+  if (!arguments.empty() && is_unknown_command(*app, arguments.front(), err)) return kBadUsage;
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
   try {
-    app.parse(argc, argv);
+    app->parse(std::move(arguments));
   } catch (const CLI::ParseError& e) {
-    std::ostringstream text;
-    const bool good = app.exit(e, out, text) == 0;
+    const bool is_answer = e.get_exit_code() == 0;  // --help, --version
+    if (is_answer) {
+      app->exit(e, out, err);
+    } else {
+      write_error(err, parse_error_text(*app, e) + "\nRun with --help for more information.");
+    }
     check_written(out);
-    err << on_one_line(text.str(), {argv, static_cast<size_t>(argc)});
-    return good ? kSuccess : kBadUsage;
+    return is_answer ? kSuccess : kBadUsage;
   }
   check_written(out);
   return kSuccess;
@@ -110,26 +94,23 @@ int parse_and_run(int argc, const char* const* argv, std::ostream& out, std::ost
 
 }  // namespace
 
-std::vector<std::string> command_names() {
-  CLI::App app{kPurpose, kProgram};
-  declare_commands(app, std::cout);
-  return names_of_commands(app);
-}
+std::vector<std::string> command_names() { return names_of_commands(*make_application(std::cout)); }
 
 int run(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
-  const Arguments arguments(argv, static_cast<size_t>(argc));
-  const LogToStream log(err, arguments);
+  const LogToStream log(err);
   TorchWarningsToLog torch_warnings;
   const c10::Warning::WarningHandlerGuard guard(&torch_warnings);
+  PrintableStream printable_out(out);
   try {
-    return parse_and_run(argc, argv, out, err);
+    return parse_and_run(argc, argv, printable_out, err);
   } catch (const UsageError& e) {
-    err << "error: " << on_one_line(e.what(), arguments) << '\n';
+    write_error(err, error_text(e));
     return kBadUsage;
   } catch (const std::exception& e) {
-    err << "error: " << on_one_line(error_text(e), arguments) << '\n';
+    printable_out.flush();
+    write_error(err, error_text(e));
   } catch (...) {
-    err << "error: an unknown exception\n";
+    write_error(err, "an unknown exception");
   }
   return kFailure;
 }

@@ -1,7 +1,7 @@
 #include "cli/common_options.h"
 
-#include "cli/shape_text.h"
-#include "cli/usage_error.h"
+#include "easy/shape_text.h"
+#include "easy/usage_error.h"
 
 #include "sparsebit/core/blas_buffers.h"
 #include "sparsebit/core/log.h"
@@ -76,12 +76,6 @@ void add_skip_option(CLI::App& command, std::vector<std::string>& patterns) {
       .add_option("--skip", patterns,
                   "Keep modules whose path matches this pattern as a single node (repeatable)")
       ->allow_extra_args(false);
-}
-
-ProgressOptions shown_progress(const CommonOptions& options, bool json) {
-  ProgressOptions shown;
-  if (options.quiet || json) shown.style = ProgressOptions::Style::Quiet;
-  return shown;
 }
 
 void apply(const CommonOptions& options) {

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "sparsebit/core/progress.h"
+#include "cli/easy_names.h"
+#include "easy/common_options.h"
 
 #include <cstdint>
 #include <functional>
@@ -12,14 +13,6 @@ class App;
 }
 
 namespace sparsebit::cli {
-
-/// Options of (nearly) every subcommand.
-struct CommonOptions {
-  int threads = 0;  ///< 0 = libtorch's default
-  uint64_t seed = 0;
-  bool quiet = false;
-  std::string max_memory = {};  ///< "8GB"; empty: SPARSEBIT_MAX_MEMORY, or what the machine has
-};
 
 /// A check that an option's value is not empty; CLI11 accepts empty values.
 std::string not_empty(const std::string& text);
@@ -34,8 +27,6 @@ inline constexpr const char* kExternalDataHelp =
 void add_common_options(CLI::App& command, CommonOptions& options);
 /// Declares --skip, see ModelOptions.
 void add_skip_option(CLI::App& command, std::vector<std::string>& patterns);
-/// Progress options of a command: no progress bar with --quiet or --json.
-ProgressOptions shown_progress(const CommonOptions& options, bool json);
 /// Applies threads, memory limit and log level; call it first in a subcommand.
 void apply(const CommonOptions& options);
 

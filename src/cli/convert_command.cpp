@@ -1,12 +1,14 @@
 #include "cli/commands.h"
 #include "cli/common_options.h"
 #include "cli/dynamic_axes.h"
-#include "cli/model_inputs.h"
-#include "cli/model_source.h"
-#include "cli/model_summary.h"
+#include "cli/input_options.h"
 #include "cli/pass_options.h"
+#include "easy/model_inputs.h"
+#include "easy/model_source.h"
+#include "easy/model_summary.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/how_many.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/export/onnx.h"
 #include "sparsebit/io/onnx_file.h"
@@ -64,7 +66,7 @@ std::string report(const ConvertOptions& options, const fx::GraphModule& module,
     return object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   }
   std::string text = fmt::format("{}: {}, {} parameters, opset {}, {}\n", options.output,
-                                 counted(written.nodes, "node"), in_millions(parameters),
+                                 how_many(written.nodes, "node"), in_millions(parameters),
                                  written.opset, in_megabytes(written.bytes));
   if (options.passes.any()) text += fmt::format("passes: {}\n", counted(passes.changes));
   if (!carried.empty()) {

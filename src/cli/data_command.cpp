@@ -1,10 +1,13 @@
 #include "cli/commands.h"
 #include "cli/common_options.h"
 #include "cli/data_options.h"
-#include "cli/model_summary.h"
-#include "cli/usage_error.h"
+#include "easy/error_text.h"
+#include "easy/model_summary.h"
+#include "easy/usage_error.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/how_many.h"
+#include "sparsebit/core/printable_text.h"
 #include "sparsebit/fx/ops/value.h"
 
 #include <ATen/ATen.h>
@@ -50,20 +53,33 @@ void check_ready(const io::Sample& sample, const at::Tensor& ready, const at::Te
                   InvalidArgument, "sample '", sample.name, "' contains NaN or infinity");
 }
 
+/// What is wrong with a sample. Libraries that decode and resize have exceptions of their own, and
+/// no name for it.
+/// @param sample  empty when it could not be read.
+std::string sample_problem(const std::exception& error, const io::Sample& sample, int64_t index) {
+  std::string text = error_text(error);
+  text.erase(std::min(text.find('\n'), text.size()));
+  const std::string name = sample.name.empty() ? std::to_string(index) : "'" + sample.name + "'";
+  const bool is_named = sample.name.empty() ? dynamic_cast<const Error*>(&error) != nullptr
+                                            : text.find(sample.name) != std::string::npos;
+  return is_named ? text : "sample " + name + ": " + text;
+}
+
 Findings look_at(const io::Dataset& data, const io::Preprocess& preprocess) {
   Findings found;
   at::Tensor first;
   for (int64_t i = 0; i < std::min(data.size(), kMostRead); ++i) {
+    io::Sample sample;
     try {
-      const io::Sample sample = data.get(i);
+      sample = data.get(i);
       const at::Tensor ready = preprocess.apply(sample.data);
       if (!first.defined()) first = ready;
       check_ready(sample, ready, first);
       ++found.shapes[c10::str(fx::dtype_name(sample.data.scalar_type()), " ", sample.data.sizes())];
       if (sample.label) ++found.classes[*sample.label];
-    } catch (const Error& e) {
+    } catch (const std::exception& e) {
       ++found.unreadable;
-      if (found.problems.size() < kMostProblems) found.problems.emplace_back(e.what());
+      if (found.problems.size() < kMostProblems) found.problems.push_back(sample_problem(e, sample, i));
     }
   }
   return found;
@@ -80,7 +96,7 @@ std::string shapes_as_text(const Findings& found) {
     text += fmt::format("  {:>7}  {}\n", -shapes[i].first, shapes[i].second);
   if (shapes.size() > kMostShown)
     text += fmt::format("           and {}\n",
-                        counted(static_cast<int64_t>(shapes.size() - kMostShown), "other shape"));
+                        how_many(static_cast<int64_t>(shapes.size() - kMostShown), "other shape"));
   return text;
 }
 
@@ -96,17 +112,18 @@ std::string classes_as_text(const io::Dataset& data, const Findings& found) {
   const bool more = names.size() > kMostShown;
   names.resize(std::min(names.size(), kMostShown));
   std::string text = fmt::format("classes: {}\n", count_classes(data, found));
+  for (std::string& name : names) name = printable(name, kMostOfCell);
   if (!names.empty()) text += fmt::format("  {}{}\n", fmt::join(names, ", "), more ? ", ..." : "");
   return text;
 }
 
 std::string as_text(const io::Dataset& data, const Findings& found) {
-  std::string text = fmt::format("{}: {}\n", data.describe(), counted(data.size(), "sample"));
+  std::string text = fmt::format("{}: {}\n", data.describe(), how_many(data.size(), "sample"));
   if (data.size() > kMostRead) text += fmt::format("checked the first {} samples\n", kMostRead);
   text += shapes_as_text(found) + classes_as_text(data, found);
   for (const std::string& note : data.notes()) text += note + "\n";
   if (found.unreadable > 0)
-    text += fmt::format("{} cannot be used:\n", counted(found.unreadable, "sample"));
+    text += fmt::format("{} cannot be used:\n", how_many(found.unreadable, "sample"));
   for (const std::string& problem : found.problems) text += "  " + problem + "\n";
   return text;
 }
@@ -122,7 +139,8 @@ std::string as_json(const io::Dataset& data, const Findings& found) {
   json["notes"] = data.notes();
   json["unreadable"] = found.unreadable;
   json["problems"] = found.problems;
-  return json.dump(2) + "\n";
+  // Names of files may be any bytes.
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 /// The presets, or one of them as YAML to edit.
@@ -146,7 +164,7 @@ void show_data(const DataCommandOptions& options, std::ostream& out) {
   const Findings found = look_at(*data, preprocess_of(options.preprocess));
   out << (options.json ? as_json(*data, found) : as_text(*data, found));
   SPARSEBIT_CHECK(found.unreadable == 0, InvalidArgument, options.path, ": ",
-                  counted(found.unreadable, "sample"), " cannot be used");
+                  how_many(found.unreadable, "sample"), " cannot be used");
 }
 
 }  // namespace
@@ -161,11 +179,13 @@ void add_data_command(CLI::App& app, std::ostream& out) {
   cmd->add_option("--labels", options->labels,
                   "TSV file with a file name and a class number per line");
   cmd->add_option(
-      "--preprocess", options->preprocess,
-      "Preset or YAML file to preprocess the samples with. Default: " + options->preprocess);
+         "--preprocess", options->preprocess,
+         "Preset or YAML file to preprocess the samples with. Default: " + options->preprocess)
+      ->check(known_preprocess);
   cmd->add_option(
-      "--show-preprocess", options->show,
-      "Print a preset as YAML to edit, or 'list' for a description of each: " + preset_names());
+         "--show-preprocess", options->show,
+         "Print a preset as YAML to edit, or 'list' for a description of each: " + preset_names())
+      ->check([](const std::string& name) { return name == "list" ? "" : known_preprocess(name); });
   cmd->add_flag("--json", options->json, "Print JSON");
   add_common_options(*cmd, options->common);
   cmd->footer(

@@ -1,10 +1,10 @@
-#include "cli/calibration.h"
+#include "cli/calibration_options.h"
 #include "cli/commands.h"
 #include "cli/decision_files.h"
-#include "cli/file_kind.h"
-#include "cli/model_summary.h"
-#include "cli/output_files.h"
-#include "cli/usage_error.h"
+#include "easy/file_kind.h"
+#include "easy/model_summary.h"
+#include "easy/output_files.h"
+#include "easy/usage_error.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/log.h"
@@ -63,6 +63,15 @@ std::unique_ptr<quant::QuantModel> prepared_model(const CalibrationOptions& aske
   auto model = calibrated_model(asked, given);
   model->set_quant({.weights = true, .features = true});
   return model;
+}
+
+std::string known_format(const std::string& name) {
+  const auto& formats = deploy::artefact_formats();
+  if (formats.contains(name)) return "";
+  const std::string near = formats.did_you_mean(name);
+  return fmt::format(
+      "unknown format '{}'{}", name,
+      near.empty() ? fmt::format("; known: {}", fmt::join(formats.names(), ", ")) : near);
 }
 
 /// Checks names and folders before calibration starts.
@@ -127,7 +136,8 @@ void add_deploy_command(CLI::App& app, std::ostream& out) {
       ->check(not_empty);
   cmd->add_option("--format", options->formats,
                   fmt::format("Formats to write: {}. Default: those of the platform",
-                              fmt::join(deploy::artefact_formats().names(), ", ")));
+                              fmt::join(deploy::artefact_formats().names(), ", ")))
+      ->check(known_format);
   cmd->footer(
       "The model may also be a simulation file of 'sparsebit quantize'.\n"
       "Example:\n"

@@ -1,9 +1,9 @@
 #include "cli/dynamic_axes.h"
 
-#include "cli/error_text.h"
-#include "cli/model_inputs.h"
-#include "cli/shape_text.h"
-#include "cli/usage_error.h"
+#include "easy/error_text.h"
+#include "easy/model_inputs.h"
+#include "easy/shape_text.h"
+#include "easy/usage_error.h"
 
 #include <fmt/format.h>
 

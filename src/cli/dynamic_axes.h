@@ -1,6 +1,7 @@
 #pragma once
 
-#include "cli/model_source.h"
+#include "cli/easy_names.h"
+#include "easy/model_source.h"
 #include "sparsebit/export/onnx.h"
 
 #include <string>

@@ -1,8 +1,8 @@
 #include "cli/commands.h"
 #include "cli/common_options.h"
 #include "cli/eval_report.h"
-#include "cli/file_kind.h"
 #include "cli/origin.h"
+#include "easy/file_kind.h"
 
 #include "sparsebit/core/error.h"
 

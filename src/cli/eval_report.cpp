@@ -1,6 +1,8 @@
 #include "cli/eval_report.h"
 
-#include "cli/model_summary.h"
+#include "easy/model_summary.h"
+#include "sparsebit/core/how_many.h"
+#include "sparsebit/core/printable_text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -22,19 +24,20 @@ int64_t objects_of(const metrics::MeanAveragePrecision& precision) {
 // --- text ----------------------------------------------------------------------------------------
 
 std::string line_of(const Accuracy& found) {
-  return fmt::format("top-1 {:.2f} %   top-5 {:.2f} %   of {} samples", found.top1(), found.top5(),
-                     found.samples);
+  return fmt::format("top-1 {:.2f} %   top-5 {:.2f} %   of {}", found.top1(), found.top5(),
+                     how_many(found.samples, "sample"));
 }
 
 std::string line_of(const DetectionAccuracy& found) {
-  return fmt::format("mAP50 {:.2f} %   mAP50-95 {:.2f} %   of {} images with {} objects",
-                     100 * found.precision.map50, 100 * found.precision.map, found.precision.images,
-                     objects_of(found.precision));
+  return fmt::format("mAP50 {:.2f} %   mAP50-95 {:.2f} %   of {} with {}",
+                     100 * found.precision.map50, 100 * found.precision.map,
+                     how_many(found.precision.images, "image"),
+                     how_many(objects_of(found.precision), "object"));
 }
 
 std::string line_of(const Correlation& found) {
-  return fmt::format("Spearman {:.4f}   Pearson {:.4f}   of {} pairs", found.spearman,
-                     found.pearson, found.pairs);
+  return fmt::format("Spearman {:.4f}   Pearson {:.4f}   of {}", found.spearman, found.pearson,
+                     how_many(found.pairs, "pair"));
 }
 
 /// The settings of the measurement.
@@ -45,7 +48,9 @@ std::string note_of(const DetectionAccuracy& found) {
                                  describe(found.numbering), found.selection.least_score);
   note += found.has_nms ? fmt::format(", NMS at IoU {}\n", found.selection.most_overlap) : "\n";
   if (found.unlabelled > 0)
-    note += fmt::format("{} without labels skipped\n", counted(found.unlabelled, "image"));
+    note += fmt::format("{} without labels skipped\n", how_many(found.unlabelled, "image"));
+  note += fmt::format("{} left out: the labels do not speak of {}\n",
+                      how_many(found.unlabelled, "image"), found.unlabelled == 1 ? "it" : "them");
   return note;
 }
 
@@ -55,21 +60,25 @@ std::string note_of(const Correlation& found) {
 
 std::string similarity_table(const std::vector<SimilarOutput>& outputs) {
   size_t width = 6;
-  for (const SimilarOutput& output : outputs) width = std::max(width, output.output.size());
+  const auto cell = [](const std::string& name) { return printable(name, kMostOfCell); };
+  for (const SimilarOutput& output : outputs) width = std::max(width, cell(output.output).size());
   std::string table = fmt::format("{:<{}}  {:>8}  {:>8}  {:>18}  {:>10}\n", "output", width,
                                   "cosine", "SNR (dB)", "largest difference", "same top-1");
   for (const auto& [name, found] : outputs) {
     if (found.samples == 0) {
       table += fmt::format("{:<{}}  not compared: shapes differ\n", name, width);
+      table += fmt::format("{:<{}}  not compared: its shapes differ\n", cell(name), width);
       continue;
     }
     const std::string top1 =
         found.same_top1 ? fmt::format("{:.2f} %", 100 * *found.same_top1) : "-";
-    table += fmt::format("{:<{}}  {:>8.5f}  {:>8.2f}  {:>18.4g}  {:>10}\n", name, width,
+    table += fmt::format("{:<{}}  {:>8.5f}  {:>8.2f}  {:>18.4g}  {:>10}\n", cell(name), width,
                          found.cosine, found.snr_db, found.largest_difference, top1);
     if (found.other_shapes > 0)
       table += fmt::format("{:<{}}  {} skipped: shapes differ\n", "", width,
-                           counted(found.other_shapes, "sample"));
+                           how_many(found.other_shapes, "sample"));
+    table += fmt::format("{:<{}}  {} left out: their shapes differ\n", "", width,
+                         how_many(found.other_shapes, "sample"));
   }
   return table;
 }

@@ -1,9 +1,8 @@
 #pragma once
 
-#include "cli/shape_text.h"
-#include "sparsebit/fx/node.h"
+#include "cli/easy_names.h"
+#include "easy/given_inputs.h"
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -13,29 +12,11 @@ class App;
 
 namespace sparsebit::cli {
 
-/// Types and shapes of inputs by name; "" stands for the only input.
-using KnownShapes = std::map<std::string, fx::TensorInfo>;
-
-/// Options with a model's inputs or their shapes.
-struct InputOptions {
-  std::vector<std::string> files = {};   ///< NAME=file.npy, or file.npy for the only input
-  std::vector<std::string> shapes = {};  ///< 1x3x224x224, NAME=1x3x224x224 or NAME=1x16:int64
-  bool random = false;                   ///< random numbers for inputs that are not given
-};
-
 /// Declares --shape.
 void add_shape_option(CLI::App& command, std::vector<std::string>& shapes);
 /// Declares --input for example inputs; inputs that are not given are random.
 void add_example_option(CLI::App& command, InputOptions& options);
 /// Declares --input, --random and --shape.
 void add_input_options(CLI::App& command, InputOptions& options);
-
-/// Parses each --shape. Throws UsageError for a syntax error, or two shapes of the same input.
-std::vector<GivenShape> given_shapes(const InputOptions& options);
-/// Names of inputs in --input and --shape, where given; for ModelOptions. Throws UsageError for a
-/// name that is given twice.
-std::vector<std::string> named_inputs(const InputOptions& options);
-/// Types and shapes from --shape and from the files of --input; for ModelOptions.
-KnownShapes known_shapes(const InputOptions& options);
 
 }  // namespace sparsebit::cli

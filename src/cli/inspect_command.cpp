@@ -1,12 +1,15 @@
 #include "cli/commands.h"
 #include "cli/common_options.h"
-#include "cli/model_inputs.h"
+#include "cli/input_options.h"
 #include "cli/model_signature.h"
-#include "cli/model_source.h"
-#include "cli/model_summary.h"
 #include "cli/pass_options.h"
-#include "cli/usage_error.h"
+#include "easy/model_inputs.h"
+#include "easy/model_source.h"
+#include "easy/model_summary.h"
+#include "easy/usage_error.h"
 
+#include "sparsebit/core/how_many.h"
+#include "sparsebit/core/printable_text.h"
 #include "sparsebit/fx/printer.h"
 #include "sparsebit/zoo/zoo.h"
 
@@ -65,8 +68,8 @@ Format chosen_format(const InspectOptions& options) {
 }
 
 std::string summary(const fx::GraphModule& module) {
-  std::string text = fmt::format("\n{}: {}, {} parameters\n", module.type(),
-                                 counted(static_cast<int64_t>(module.graph().size()), "node"),
+  std::string text = fmt::format("\n{}: {}, {} parameters\n", printable(module.type(), kMostOfCell),
+                                 how_many(static_cast<int64_t>(module.graph().size()), "node"),
                                  in_millions(count_parameters(module)));
   const std::vector<WeightCount> types = count_weights(module);
   for (const WeightCount& type : types) {
@@ -76,7 +79,8 @@ std::string summary(const fx::GraphModule& module) {
   }
   const std::vector<std::string> unknown = unknown_nodes(module);
   if (!unknown.empty())
-    text += fmt::format("unknown operators, cannot be run: {}\n", fmt::join(unknown, ", "));
+    text += fmt::format("unknown operators, cannot be run: {}\n",
+                        printable(fmt::format("{}", fmt::join(unknown, ", ")), kMostOfMessage));
   return text;
 }
 

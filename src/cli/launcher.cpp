@@ -18,11 +18,12 @@ namespace {
 
 /// The text that the program would print for these arguments; null: start the program.
 const char* text_for(int argc, char** argv) {
-  const bool asks_for_command = argc == 3 && std::strcmp(argv[2], "--help") == 0;
-  if (argc != 2 && !asks_for_command) return nullptr;
+  if (argc != 2 && argc != 3) return nullptr;
+  const char* second = argc == 3 ? argv[2] : "";
   for (const HelpText& known : kHelpTexts) {
-    if (std::strcmp(argv[1], known.arguments) == 0)
-      return asks_for_command == known.is_command ? known.text : nullptr;
+    const bool is_asked =
+        std::strcmp(argv[1], known.first) == 0 && std::strcmp(second, known.second) == 0;
+    if (is_asked && (argc == 2) == (*known.second == '\0')) return known.text;
   }
   return nullptr;
 }

@@ -1,5 +1,6 @@
 #include "sparsebit/cli/cli.h"
 #include "sparsebit/core/interrupt.h"
+#include "sparsebit/core/mapped_file.h"
 
 #include <malloc.h>
 
@@ -36,12 +37,26 @@ void keep_memory_for_next_tensor() {
   _exit(1);
 }
 
+/// A crash is a defect, ours or a library's (oneDNN's when memory is short): it says so, leaves no
+/// unfinished files, and then ends the process as it always does.
+void on_crash(int signal) {
+  constexpr const char* kMessage =
+      "error: sparsebit crashed, which is a bug, or memory is short: please report it with the "
+      "command and its input\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kMessage, std::strlen(kMessage));
+  sparsebit::remove_unfinished_files();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::set_terminate(end_with_message);
   keep_memory_for_next_tensor();
   sparsebit::clean_up_on_interrupt();
+  for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGILL}) std::signal(signal, on_crash);
+  sparsebit::report_shrunk_files();
   // Exceeding the file size limit is then a failed write, which is reported.
   std::signal(SIGXFSZ, SIG_IGN);
   return sparsebit::cli::run(argc, argv, std::cout, std::cerr);

@@ -1,9 +1,9 @@
 #include "cli/model_runner.h"
 
-#include "cli/file_kind.h"
-#include "cli/model_facts.h"
-#include "cli/model_inputs.h"
-#include "cli/model_outputs.h"
+#include "easy/file_kind.h"
+#include "easy/model_facts.h"
+#include "easy/model_inputs.h"
+#include "easy/model_outputs.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/export/quantized_file.h"

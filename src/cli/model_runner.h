@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/data_options.h"
-#include "cli/model_source.h"
+#include "easy/model_source.h"
 
 #include "sparsebit/data/model_facts.h"
 #include "sparsebit/export/onnxruntime.h"

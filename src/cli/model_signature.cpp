@@ -1,7 +1,9 @@
 #include "cli/model_signature.h"
 
-#include "cli/model_outputs.h"
-#include "cli/model_summary.h"
+#include "easy/model_outputs.h"
+#include "easy/model_summary.h"
+#include "sparsebit/core/printable_text.h"
+#include "cli/easy_names.h"
 #include "sparsebit/fx/foreign_input.h"
 #include "sparsebit/fx/printer.h"
 
@@ -27,6 +29,8 @@ void collect_slots(const fx::Value& value, const std::string& name, std::vector<
     slots.push_back({fmt::format("output_{}", slots.size())});
   }
 }
+
+std::string shown(const Slot& slot) { return printable(slot.name, kMostOfCell); }
 
 ordered_json as_json(const std::vector<Slot>& slots) {
   ordered_json list = ordered_json::array();
@@ -79,14 +83,14 @@ std::vector<Slot> output_slots(const fx::GraphModule& module,
 std::string signature_as_text(const std::vector<Slot>& inputs, const std::vector<Slot>& outputs) {
   size_t width = 0;
   for (const auto* slots : {&inputs, &outputs}) {
-    for (const Slot& slot : *slots) width = std::max(width, slot.name.size());
+    for (const Slot& slot : *slots) width = std::max(width, shown(slot).size());
   }
   std::string text;
   const auto add = [&](const char* kind, const std::vector<Slot>& slots) {
     for (const Slot& slot : slots) {
       const std::string unknown = slot.foreign_type.empty() ? "?" : slot.foreign_type;
-      text += fmt::format("{}{:<{}}  {}\n", kind, slot.name, width,
-                          slot.info ? fx::to_string(*slot.info) : unknown);
+      text += fmt::format("{}{:<{}}  {}\n", kind, shown(slot), width,
+                          printable(slot.info ? fx::to_string(*slot.info) : unknown, kMostOfCell));
     }
   };
   add("input   ", inputs);

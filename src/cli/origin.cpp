@@ -1,6 +1,7 @@
 #include "cli/origin.h"
 
-#include "cli/file_kind.h"
+#include "cli/easy_names.h"
+#include "easy/file_kind.h"
 
 #include "sparsebit/export/quantized_file.h"
 #include "sparsebit/io/onnx_file.h"

@@ -1,9 +1,11 @@
 #include "cli/pass_options.h"
 
-#include "cli/model_summary.h"
-#include "cli/usage_error.h"
+#include "cli/easy_names.h"
+#include "easy/model_summary.h"
+#include "easy/usage_error.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/how_many.h"
 #include "sparsebit/core/letter_case.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/near_match.h"
@@ -148,7 +150,7 @@ std::vector<passes::Change> chosen_changes(const passes::PassReport& report,
 }
 
 std::string counted(const std::vector<passes::Change>& changes) {
-  return counted(std::ssize(changes), "change");
+  return how_many(std::ssize(changes), "change");
 }
 
 std::string changes_as_text(const std::vector<passes::Change>& changes) {

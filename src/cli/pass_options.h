@@ -1,5 +1,8 @@
 #pragma once
 
+#include "cli/easy_names.h"
+#include "easy/model_summary.h"
+
 #include "sparsebit/passes/runner.h"
 
 #include <string>

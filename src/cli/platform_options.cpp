@@ -1,6 +1,5 @@
 #include "cli/platform_options.h"
 
-#include "sparsebit/core/near_match.h"
 #include "sparsebit/platforms/platform.h"
 
 namespace sparsebit::cli {
@@ -8,8 +7,9 @@ namespace sparsebit::cli {
 std::string known_platform(const std::string& name) {
   const bool is_file = name.ends_with(".yaml") || name.ends_with(".yml");
   if (is_file || platforms::platforms().contains(name)) return "";
-  return "unknown platform '" + name + "'" + did_you_mean(name, platforms::platforms().names()) +
-         "; `sparsebit platforms` lists them";
+  const std::string near = platforms::platforms().did_you_mean(name);
+  return "unknown platform '" + name + "'" +
+         (near.empty() ? "; `sparsebit platforms` lists them" : near);
 }
 
 }  // namespace sparsebit::cli

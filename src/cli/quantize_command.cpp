@@ -1,18 +1,17 @@
 #include "cli/accuracy.h"
-#include "cli/calibration.h"
-#include "cli/certification.h"
+#include "cli/calibration_options.h"
+#include "cli/certification_options.h"
 #include "cli/commands.h"
 #include "cli/decision_files.h"
-#include "cli/model_summary.h"
-#include "cli/output_files.h"
+#include "easy/model_summary.h"
+#include "easy/quantized_output.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/how_many.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/output_set.h"
 #include "sparsebit/export/measured_placement.h"
-#include "sparsebit/export/quantized_file.h"
-#include "sparsebit/export/quantized_onnx.h"
-#include "sparsebit/io/onnx_file.h"
+#include "sparsebit/export/onnx.h"
 #include "sparsebit/quant/error_profiler.h"
 #include "sparsebit/quant/quant_model.h"
 #include "sparsebit/report/coverage.h"
@@ -25,8 +24,6 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -38,21 +35,12 @@ namespace {
 
 struct QuantizeOptions {
   CalibrationOptions calibration;
-  std::string output;
+  OutputOptions written;
   std::string decisions;
   bool strict = false;
-  bool extra_info = false;
-  bool external_data = false;
-  int64_t opset = 0;  ///< 0: 17, or 21 for more than 8 bits
-  std::string format = "qdq";
   bool accuracy = false;
   bool measure = false;  ///< choose int8 or float nodes by measuring, not by the platform's table
-  bool certify = false;
-  CertificationOptions certification = {.samples = 32};
 };
-
-/// Whether the output is ONNX; other files store the simulation.
-bool is_onnx(const std::string& file) { return std::filesystem::path(file).extension() == ".onnx"; }
 
 /// Number of quantizers of each kind: "weights, int8 per-channel-symmetric minmax" -> 21.
 std::map<std::string, int64_t> kinds_of(const quant::QuantModel& model) {
@@ -73,18 +61,8 @@ std::map<std::string, int64_t> reasons_of(const quant::QuantModel& model) {
 }
 
 /// Checks options and output files before the slow work starts.
-void check_options(const QuantizeOptions& options, const ChosenConfig& chosen) {
-  const CalibrationOptions& asked = options.calibration;
-  const bool onnx = is_onnx(options.output), operators = options.format != "qdq";
-  SPARSEBIT_CHECK(onnx || !options.certify, InvalidArgument,
-                  "--certify is for ONNX files: `-o FILE.onnx`");
-  SPARSEBIT_CHECK(onnx || (!operators && !options.extra_info && !options.external_data),
-                  InvalidArgument,
-                  "--format, --extra-info and --external-data are for ONNX files: `-o FILE.onnx`");
-  SPARSEBIT_CHECK(!options.extra_info || (!options.certify && !operators), InvalidArgument,
-                  "--extra-info excludes --certify and --format qoperator: ONNX Runtime refuses "
-                  "such files");
-  const platforms::Platform& platform = *chosen.config.platform;
+void check_options(const QuantizeOptions& options, const platforms::Platform& platform) {
+  const bool onnx = is_onnx(options.written.output);
   SPARSEBIT_CHECK(
       !options.measure || !platform.runs_in_onnxruntime || !platform.costs.kernels.empty(),
       InvalidArgument, "--measure: ", platform.name,
@@ -94,15 +72,7 @@ void check_options(const QuantizeOptions& options, const ChosenConfig& chosen) {
       "--measure needs an ONNX output, `-o FILE.onnx`, and a platform that runs in ONNX "
       "Runtime, which ",
       platform.name, platform.runs_in_onnxruntime ? " does" : " does not");
-  SPARSEBIT_CHECK(!operators || platform.integer_operators, InvalidArgument,
-                  "--format qoperator: ", platform.name,
-                  " has no integer operators; onnxruntime does");
-  check_output_files(
-      {options.output, options.external_data ? options.output + ".data" : "", options.decisions,
-       options.certify ? certificate_file(options.output, options.certification) : ""},
-      {asked.model, asked.config, asked.data.data, asked.data.labels});
-  if (options.certify)
-    check_certificate_file(options.output, /*replaced=*/true, options.certification);
+  check_output(options.written, options.calibration, platform, options.decisions);
 }
 
 /// Accuracy of the float model and of the quantized model.
@@ -120,9 +90,7 @@ struct Summary {
   std::optional<Accuracies> accuracies = {};
   report::Coverage coverage = {};
   std::vector<quant::LayerError> worst = {};  ///< signal-to-noise ratio, in decibels
-  uintmax_t bytes_before = 0;                 ///< 0: the model is not a file
-  uintmax_t bytes = 0;
-  std::optional<exports::Certificate> certificate = {};
+  WrittenOutput written = {};
   std::optional<exports::MeasuredPlacement> measured = {};
 };
 
@@ -230,9 +198,9 @@ std::string as_json(const QuantizeOptions& options, const quant::QuantModel& mod
                     const Summary& summary) {
   const report::NodeNames names(model.module().graph());
   nlohmann::ordered_json json;
-  json["file"] = options.output;
-  if (summary.bytes_before > 0) json["bytes_before"] = summary.bytes_before;
-  json["bytes"] = summary.bytes;
+  json["file"] = options.written.output;
+  if (summary.written.bytes_before > 0) json["bytes_before"] = summary.written.bytes_before;
+  json["bytes"] = summary.written.bytes;
   json["samples"] = summary.samples;
   json["random_data"] = summary.is_random;
   if (summary.is_random) json["not_for_deployment"] = kNotForDeployment;
@@ -256,8 +224,8 @@ std::string as_json(const QuantizeOptions& options, const quant::QuantModel& mod
   json["warnings"] = summary.warnings;
   if (summary.accuracies) json["accuracy"] = as_json(*summary.accuracies);
   if (summary.measured) json["measured"] = as_json(*summary.measured);
-  if (summary.certificate)
-    json["certificate"] = nlohmann::ordered_json::parse(to_json(*summary.certificate));
+  if (summary.written.certificate)
+    json["certificate"] = nlohmann::ordered_json::parse(to_json(*summary.written.certificate));
   return json.dump(2) + "\n";
 }
 
@@ -286,7 +254,7 @@ std::string as_text(const QuantizeOptions& options, const quant::QuantModel& mod
                     const Summary& summary) {
   std::string text = summary.is_random ? std::string(kNotForDeployment) + "\n" : "";
   text += fmt::format("calibrated with {} for {}\n",
-                      counted(summary.samples, summary.is_random ? "random sample" : "sample"),
+                      how_many(summary.samples, summary.is_random ? "random sample" : "sample"),
                       model.platform().name);
   if (summary.preprocess != "none") text += fmt::format("preprocessing: {}\n", summary.preprocess);
   if (summary.measured) text += as_text(*summary.measured);
@@ -305,55 +273,32 @@ std::string as_text(const QuantizeOptions& options, const quant::QuantModel& mod
     text += worst_text(model, summary);
   }
   if (summary.accuracies) text += as_text(*summary.accuracies, summary.samples);
-  if (!is_onnx(options.output))
+  if (!is_onnx(options.written.output))
     text +=
         "simulation file: weights are stored as float; use `-o FILE.onnx` for integer weights\n";
-  if (summary.bytes_before > 0)
-    text += fmt::format("size: {} -> {}\n", in_megabytes(summary.bytes_before),
-                        in_megabytes(summary.bytes));
-  if (summary.certificate) {
-    text += to_text(*summary.certificate);
-    text += fmt::format("wrote {}\n", certificate_file(options.output, options.certification));
+  if (summary.written.bytes_before > 0)
+    text += fmt::format("size: {} -> {}\n", in_megabytes(summary.written.bytes_before),
+                        in_megabytes(summary.written.bytes));
+  if (summary.written.certificate) {
+    text += to_text(*summary.written.certificate);
+    text += fmt::format("wrote {}\n",
+                        certificate_file(options.written.output, options.written.certification));
   }
-  return text + fmt::format("wrote {} ({})\n", options.output, in_megabytes(summary.bytes));
-}
-
-/// QuantizeLinear has 16-bit integers only from opset 21 on.
-int64_t opset_for(const quant::QuantModel& model) {
-  const auto& points = model.points();
-  const bool wide = std::any_of(points.begin(), points.end(), [](const quant::QuantPoint& point) {
-    return !point.is_bias() && point.quantizer->spec().bits > 8;
-  });
-  return wide ? 21 : 17;
-}
-
-/// The origin stored in the file, as JSON; without paths, which mean nothing on other machines.
-std::string origin_of(const QuantizeOptions& options, const quant::QuantModel& model,
-                      const PreparedData& data) {
-  const CalibrationOptions& asked = options.calibration;
-  nlohmann::ordered_json json;
-  json["config"] = chosen_config(asked).text;
-  json["preprocess"] = data.preprocess().describe();
-  if (const std::string& guessed = data.prepared_feed().guessed_from; !guessed.empty())
-    json["preprocess_guessed_from"] = guessed;
-  if (has_random_ranges(model, data)) json["not_for_deployment"] = kNotForDeployment;
-  json["samples"] = data.size();
-  if (!data.has_all()) json["seed"] = asked.common.seed;
-  json["sequential"] = asked.sequential;
-  if (options.measure) json["float_where_faster"] = model.config().schedule.float_where_faster;
-  return json.dump();
+  return text + fmt::format("wrote {} ({})\n", options.written.output,
+                            in_megabytes(summary.written.bytes));
 }
 
 void quantize(QuantizeOptions options, std::ostream& out) {
   CalibrationOptions& asked = options.calibration;
   if (asked.data.data.empty()) asked.data.random = true;
+  options.written.measured = options.measure;
+  options.written.certification.json = asked.json;
+  options.written.certification.common = asked.common;
   apply(asked.common);
-  check_options(options, chosen_config(asked));
+  check_options(options, *chosen_config(asked).config.platform);
   ModelWithData given = load_with_data(asked);
   const PreparedData& data = given.data;
-  const std::vector<std::string> unknown = unknown_nodes(*given.model.module);
-  SPARSEBIT_CHECK(!options.certify || unknown.empty(), Unsupported, asked.model,
-                  ": --certify runs the model, which has unknown operators: ", short_list(unknown));
+  check_runs(options.written, given.model);
   auto measured = measure_placement(options, given);
   const auto model = calibrated_model(asked, given);
   model->set_quant({.weights = true, .features = true});
@@ -368,42 +313,14 @@ void quantize(QuantizeOptions options, std::ostream& out) {
   if (options.accuracy || !asked.data.labels.empty())
     summary.accuracies = measure_both(asked, *model, data, given.warnings);
   summary.warnings = given.warnings;
-  malloc_trim(0);     // what calibration needed; the export holds every weight twice
   OutputSet outputs;  // model, decisions and certificate appear together
-  const std::string staged = outputs.stage(options.output).string();
-  if (is_onnx(options.output)) {
-    using Form = exports::QuantizedOnnxOptions::Form;
-    exports::export_onnx(
-        *model, staged,
-        {.opset = options.opset > 0 ? options.opset : opset_for(*model),
-         .save = {.largest_file = options.external_data ? 0 : io::kLargestOnnxFile},
-         .quantized = {.form = options.format == "qdq" ? Form::Pairs : Form::Operators,
-                       .bits_attribute = options.extra_info},
-         .metadata = {{"sparsebit.origin", origin_of(options, *model, data)}}});
-  } else {
-    exports::save_quantized(*model, staged, origin_of(options, *model, data));
-  }
   if (!options.decisions.empty())
     write_decisions(outputs.stage(options.decisions).string(), *model);
-  if (std::filesystem::is_regular_file(asked.model))
-    summary.bytes_before = io::bytes_of_model(asked.model);
-  summary.bytes = io::bytes_of_model(staged);
-  if (options.certify) {
-    CertificationOptions certification = options.certification;
-    certification.json = asked.json;
-    certification.common = asked.common;
-    summary.certificate = certify_file(staged, asked.model, chosen_config(asked).text, model.get(),
-                                       data, certification);
-    const std::string certificate = certificate_file(options.output, certification);
-    write_certificate(*summary.certificate, options.output, outputs.stage(certificate).string());
-  } else if (is_certificate_of(options.output)) {
-    outputs.remove_at_commit(certificate_file(options.output, {}));
-    log_warning("{} is removed: it certifies the file that is replaced",
-                certificate_file(options.output, {}));
-  }
+  summary.written = write_quantized(*model, asked, data, options.written, outputs);
   outputs.commit();
   out << (asked.json ? as_json(options, *model, summary) : as_text(options, *model, summary));
-  if (summary.certificate) check_passed(*summary.certificate, options.certification);
+  if (summary.written.certificate)
+    check_passed(*summary.written.certificate, options.written.certification);
 }
 
 }  // namespace
@@ -413,7 +330,7 @@ void add_quantize_command(CLI::App& app, std::ostream& out) {
   CLI::App* cmd = app.add_subcommand("quantize", "Calibrate and quantize a model");
   add_calibration_options(*cmd, options->calibration);
   cmd->add_option(
-         "-o,--output", options->output,
+         "-o,--output", options->written.output,
          "Output file: FILE.onnx with integer weights; any other name saves the simulation")
       ->required()
       ->check(not_empty);
@@ -431,22 +348,22 @@ void add_quantize_command(CLI::App& app, std::ostream& out) {
       "Time int8 and mixed int8/float in ONNX Runtime and write the faster one. Default: the "
       "platform's table decides");
   cmd->add_flag(
-      "--extra-info", options->extra_info,
+      "--extra-info", options->written.extra_info,
       "Write `bits` attributes to QuantizeLinear and DequantizeLinear (ONNX Runtime refuses "
       "such files)");
-  cmd->add_flag("--external-data", options->external_data, kExternalDataHelp);
-  cmd->add_option("--format", options->format,
+  cmd->add_flag("--external-data", options->written.external_data, kExternalDataHelp);
+  cmd->add_option("--format", options->written.format,
                   "ONNX format: qdq (QuantizeLinear/DequantizeLinear pairs) or qoperator (integer "
                   "operators, mostly ONNX Runtime's own). Default: " +
-                      options->format)
+                      options->written.format)
       ->check(CLI::IsMember({"qdq", "qoperator"}));
   CLI::Option* certify = cmd->add_flag(
-      "--certify", options->certify,
+      "--certify", options->written.certify,
       "Compare simulation, file and ONNX Runtime on up to 32 samples, and measure the "
       "speed");
-  for (CLI::Option* option : add_certification_options(*cmd, options->certification))
+  for (CLI::Option* option : add_certification_options(*cmd, options->written.certification))
     option->needs(certify);
-  cmd->add_option("--opset", options->opset,
+  cmd->add_option("--opset", options->written.opset,
                   fmt::format("ONNX opset, {} to {}. Default: 17, or 21 for more than 8 bits",
                               exports::kOldestOpset, exports::kNewestOpset))
       ->check(whole_number_from(exports::kOldestOpset, exports::kNewestOpset));

@@ -1,9 +1,9 @@
 #include "sparsebit/core/progress.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/terminal.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,7 +13,7 @@
 namespace sparsebit {
 namespace {
 
-constexpr int64_t kBarWidth = 24;
+constexpr int64_t kWidestBar = 24, kNarrowestBar = 6;
 constexpr double kSecondsBetweenDraws = 0.1;
 
 double steady_seconds() {
@@ -22,8 +22,7 @@ double steady_seconds() {
 
 ProgressOptions::Style choose_style(const ProgressOptions& options) {
   if (options.style != ProgressOptions::Style::Auto) return options.style;
-  const bool terminal = options.out == &std::cerr && isatty(STDERR_FILENO) == 1;
-  return terminal ? ProgressOptions::Style::Bar : ProgressOptions::Style::Lines;
+  return moves_cursor(*options.out) ? ProgressOptions::Style::Bar : ProgressOptions::Style::Lines;
 }
 
 std::string duration_text(double seconds) {
@@ -40,9 +39,10 @@ Progress::Progress(std::string label, int64_t total, ProgressOptions options)
   SPARSEBIT_CHECK(total >= 0, InvalidArgument, "progress '", label_,
                   "': total must not be negative, got ", total);
   if (!options_.clock) options_.clock = steady_seconds;
+  if (!options_.columns) options_.columns = [out = options_.out] { return terminal_columns(*out); };
   options_.style = choose_style(options_);
   start_ = last_drawn_ = options_.clock();
-  if (options_.style == Style::Bar) redraw(bar_line(false));
+  if (options_.style == Style::Bar) redraw(false);
 }
 
 Progress::~Progress() {
@@ -61,11 +61,12 @@ void Progress::advance(int64_t n) {
                   "': cannot advance by a negative number, got ", n);
   if (finished_) return;
   done_ += n;
+  if (options_.on_advance) options_.on_advance(label_, done_, total_);
   if (options_.style == Style::Bar) {
     const double now = options_.clock();
     if (now - last_drawn_ < kSecondsBetweenDraws) return;
     last_drawn_ = now;
-    redraw(bar_line(false));
+    redraw(false);
   } else if (options_.style == Style::Lines && total_ > 0) {
     const int64_t quarters = percent() / 25;
     if (quarters <= quarters_shown_ || quarters == 4) return;  // finish() prints the last line
@@ -77,7 +78,7 @@ void Progress::advance(int64_t n) {
 void Progress::finish() {
   if (std::exchange(finished_, true)) return;
   if (options_.style == Style::Bar) {
-    redraw(bar_line(true));
+    redraw(true);
     *options_.out << std::endl;
   } else if (options_.style == Style::Lines) {
     *options_.out << fmt::format("{}: done, {} in {}\n", label_, done_, duration_text(elapsed()))
@@ -88,7 +89,7 @@ void Progress::finish() {
 void Progress::stop() {
   if (std::exchange(finished_, true)) return;
   if (options_.style == Style::Bar) {
-    redraw(bar_line(false));
+    redraw(false);
     *options_.out << std::endl;
   } else if (options_.style == Style::Lines) {
     *options_.out << fmt::format("{}: stopped at {}\n", label_, count()) << std::flush;
@@ -106,28 +107,54 @@ std::string Progress::count() const {
   return total_ > 0 ? fmt::format("{}/{}", done_, total_) : fmt::format("{}", done_);
 }
 
-std::string Progress::bar() const {
-  const auto filled = static_cast<size_t>(percent() * kBarWidth / 100);
-  std::string text = std::string(filled, '=') + (filled < kBarWidth ? ">" : "");
-  text.resize(kBarWidth, ' ');
+std::string Progress::bar(int64_t width) const {
+  const auto filled = static_cast<size_t>(percent() * width / 100);
+  std::string text = std::string(filled, '=') + (percent() < 100 ? ">" : "");
+  text.resize(static_cast<size_t>(width), ' ');
   return "[" + text + "]";
 }
 
-std::string Progress::bar_line(bool done) const {
+std::string Progress::time_text(bool done) const {
   const double seconds = elapsed();
-  if (total_ == 0) return fmt::format("{}  {}  {}", label_, count(), duration_text(seconds));
-  std::string line = fmt::format("{}  {}  {}  {}%", label_, bar(), count(), percent());
-  if (done) return line + "  " + duration_text(seconds);
-  if (done_ == 0 || done_ >= total_) return line;  // no speed yet, or nothing left
+  if (done || total_ == 0) return "  " + duration_text(seconds);
+  if (done_ == 0 || done_ >= total_) return "";  // no speed yet, or nothing left
   const double left = seconds * static_cast<double>(total_ - done_) / static_cast<double>(done_);
-  return line + "  " + duration_text(left) + " left";
+  return "  " + duration_text(left) + " left";
 }
 
-void Progress::redraw(const std::string& line) {
-  const size_t width = line.size();
-  const std::string blanks(drawn_width_ > width ? drawn_width_ - width : 0, ' ');
-  *options_.out << '\r' << line << blanks << std::flush;
-  drawn_width_ = width;
+/// The bar becomes shorter first; then the bar, the time and the count are left out, in this order.
+std::string Progress::bar_line(bool done, int64_t most) const {
+  const std::string share = total_ > 0 ? fmt::format("  {}%", percent()) : "";
+  const std::string numbers = "  " + count() + share, time = time_text(done);
+  const auto fits = [&](const std::string& line) { return std::ssize(line) <= most; };
+  if (total_ > 0) {
+    constexpr int64_t kAround = 4;  // two blanks and the brackets
+    const int64_t room = most - std::ssize(label_ + numbers + time) - kAround;
+    if (room >= kNarrowestBar)
+      return label_ + "  " + bar(std::min(room, kWidestBar)) + numbers + time;
+  }
+  for (const std::string& line : {label_ + numbers + time, label_ + numbers, label_ + share}) {
+    if (fits(line)) return line;
+  }
+  return (label_ + share).substr(0, static_cast<size_t>(std::max<int64_t>(most, 0)));
+}
+
+/// Goes to the start of what is drawn. A terminal that became narrower has broken it into rows; a
+/// row that is full to its end has the cursor behind its last character. They are erased one by
+/// one: tmux saves a screen that is cleared from its top among the lines to scroll back to.
+std::string Progress::erase_drawn(int64_t columns) const {
+  std::string text = "\r";
+  const int64_t rows_above = reflows_lines() ? (drawn_width_ - 1) / columns : 0;
+  for (int64_t row = 0; row < rows_above; ++row) text += "\x1b[K\x1b[A";
+  return text;
+}
+
+/// The last column stays free: a terminal may break a line that fills it.
+void Progress::redraw(bool done) {
+  const int64_t columns = std::max<int64_t>(options_.columns(), 1);
+  const std::string line = bar_line(done, columns - 1);
+  *options_.out << erase_drawn(columns) << line << "\x1b[K" << std::flush;
+  drawn_width_ = std::ssize(line);
 }
 
 }  // namespace sparsebit

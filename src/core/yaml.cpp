@@ -4,21 +4,28 @@
 #include "sparsebit/core/letter_case.h"
 #include "sparsebit/core/mapped_file.h"
 #include "sparsebit/core/near_match.h"
+#include "sparsebit/core/printable_text.h"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <set>
+#include <sstream>
+#include <unordered_map>
 
 namespace sparsebit {
 namespace {
 
-constexpr size_t kMostBytes = size_t{16} << 20;
-constexpr int kMostLevels = 100;
+constexpr size_t kMostBytes = size_t{1} << 20;
+constexpr size_t kMostLevels = 100;
 /// Aliases repeat the node of their anchor: a few lines can expand to billions of nodes.
-constexpr size_t kMostNodes = 1'000'000;
+constexpr size_t kMostNodes = 200'000;
+/// Each node knows its key path, and aliases repeat texts.
+constexpr size_t kMostText = size_t{32} << 20;
+constexpr size_t kLongestKey = 1024;
 
 template <class Number>
 bool read_number(const std::string& text, Number& number) {
@@ -28,70 +35,164 @@ bool read_number(const std::string& text, Number& number) {
   return error == std::errc() && stop == end;
 }
 
+[[noreturn]] void fail_too_large(const std::string& file, int line) {
+  throw Error(ErrorKind::InvalidArgument,
+              c10::str(file, ":", line, ": the document is nested too deeply or too large; the ",
+                       "limits are ", kMostLevels, " levels, ", kMostNodes, " values and ",
+                       kMostText >> 20, " MiB of text, with all aliases written out"));
+}
+
 }  // namespace
 
-/// Copies a yaml-cpp tree, adding key paths and rejecting duplicate keys, which yaml-cpp accepts.
+/// A node of the file. The items of a list, and the keys and values of a map, follow it.
+struct YamlItem {
+  Yaml::Kind kind = Yaml::Kind::Null;
+  bool is_alias = false;
+  bool is_quoted = false;
+  int line = 0;
+  size_t size = 0;    // nodes directly inside a list or map
+  size_t target = 0;  // of an alias: the node of its anchor
+  std::string text = {};
+};
+
+namespace {
+
+/// Collects the nodes of a file in their order. yaml-cpp's own tree takes a kilobyte for each.
+class YamlEvents : public YAML::EventHandler {
+ public:
+  explicit YamlEvents(const std::string& file) : file_(file) {}
+
+  const std::vector<YamlItem>& items() const { return items_; }
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add(mark, anchor); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    YamlItem& item = add(mark, 0);
+    item.is_alias = true;
+    item.target = anchors_.at(anchor);
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    YamlItem& item = add(mark, anchor);
+    item.kind = Yaml::Kind::Scalar;
+    item.text = value;
+    item.is_quoted = tag == "!";
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(mark, anchor, Yaml::Kind::List);
+  }
+  void OnSequenceEnd() override { open_.pop_back(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(mark, anchor, Yaml::Kind::Map);
+  }
+  void OnMapEnd() override { open_.pop_back(); }
+
+ private:
+  YamlItem& add(const YAML::Mark& mark, YAML::anchor_t anchor) {
+    const bool fits = open_.size() < kMostLevels && items_.size() < 2 * kMostNodes;  // with keys
+    if (!fits) fail_too_large(file_, mark.line + 1);
+    if (!open_.empty()) ++items_[open_.back()].size;
+    if (anchor != 0) anchors_[anchor] = items_.size();
+    return items_.emplace_back(YamlItem{.line = mark.line + 1});
+  }
+
+  void open(const YAML::Mark& mark, YAML::anchor_t anchor, Yaml::Kind kind) {
+    add(mark, anchor).kind = kind;
+    open_.push_back(items_.size() - 1);
+  }
+
+  const std::string& file_;
+  std::vector<YamlItem> items_;
+  std::vector<size_t> open_;  // lists and maps that have not ended, outermost first
+  std::unordered_map<YAML::anchor_t, size_t> anchors_;
+};
+
+std::vector<YamlItem> items_of(std::string_view text, const std::string& file) {
+  YamlEvents events(file);
+  try {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser(stream).HandleNextDocument(events);
+  } catch (const YAML::Exception& e) {
+    throw Error(ErrorKind::InvalidArgument,
+                c10::str(file, ":", e.mark.line + 1, ": not valid YAML: ", printable(e.msg)));
+  }
+  return events.items();
+}
+
+}  // namespace
+
+/// Makes the tree of a file's nodes, with key paths; rejects duplicate keys, which yaml-cpp
+/// accepts.
 class YamlReader {
  public:
-  explicit YamlReader(std::string name) : name_(std::move(name)) {}
+  explicit YamlReader(std::string name)
+      : name_(std::make_shared<const std::string>(std::move(name))) {}
 
   Yaml read(std::string_view text) {
-    try {
-      return convert(YAML::Load(std::string(text)), "", 0);
-    } catch (const YAML::Exception& e) {
-      throw Error(ErrorKind::InvalidArgument,
-                  c10::str(name_, ":", e.mark.line + 1, ": not valid YAML: ", e.msg));
-    }
+    items_ = items_of(text, *name_);
+    if (items_.empty()) items_.emplace_back();  // an empty document
+    size_t first = 0;
+    return convert(first, "", 0);
   }
 
  private:
-  Yaml convert(const YAML::Node& node, const std::string& path, int level) {
+  /// The node at `at`, which then is behind it.
+  Yaml convert(size_t& at, const std::string& path, size_t level) {
+    const YamlItem& item = items_[at++];
+    if (item.is_alias) {
+      size_t target = item.target;
+      return convert(target, path, level);
+    }
     Yaml value;
     value.path_ = path;
     value.file_ = name_;
-    value.line_ = node.Mark().line + 1;
-    SPARSEBIT_CHECK(level < kMostLevels && ++count_ < kMostNodes, InvalidArgument, value.where(),
-                    ": the document is nested too deeply or too large");
-    if (node.IsMap()) {
-      convert_entries(node, value, level);
-    } else if (node.IsSequence()) {
-      value.kind_ = Yaml::Kind::List;
-      for (const YAML::Node& item : node) {
-        const std::string index = "[" + std::to_string(value.items_.size()) + "]";
-        value.items_.push_back(convert(item, path + index, level + 1));
-      }
-    } else if (node.IsScalar()) {
-      value.kind_ = Yaml::Kind::Scalar;
-      value.text_ = node.Scalar();
-      value.is_quoted_ = node.Tag() == "!";
-    }
+    value.line_ = item.line;
+    text_ += path.size() + item.text.size();
+    if (level >= kMostLevels || ++count_ > kMostNodes || text_ > kMostText)
+      fail_too_large(*name_, item.line);
+    value.kind_ = item.kind;
+    value.text_ = item.text;
+    value.is_quoted_ = item.is_quoted;
+    if (item.kind == Yaml::Kind::Map) convert_entries(at, item.size / 2, value, level);
+    if (item.kind != Yaml::Kind::List) return value;
+    for (size_t i = 0; i < item.size; ++i)
+      value.items_.push_back(convert(at, path + "[" + std::to_string(i) + "]", level + 1));
     return value;
   }
 
-  void convert_entries(const YAML::Node& node, Yaml& map, int level) {
-    map.kind_ = Yaml::Kind::Map;
-    std::set<std::string> keys;
-    for (const auto& entry : node) {
-      SPARSEBIT_CHECK(entry.first.IsScalar(), InvalidArgument, name_, ":",
-                      entry.first.Mark().line + 1, ": a key must be a scalar");
-      const std::string& key = entry.first.Scalar();
-      SPARSEBIT_CHECK(keys.insert(key).second, InvalidArgument, name_, ":",
-                      entry.first.Mark().line + 1, ": duplicate key '", key, "'");
-      const std::string path = map.path_.empty() ? key : map.path_ + "." + key;
-      map.entries_.emplace_back(key, convert(entry.second, path, level + 1));
+  void convert_entries(size_t& at, size_t count, Yaml& map, size_t level) {
+    std::set<std::string_view> keys;
+    for (size_t i = 0; i < count; ++i) {
+      const YamlItem& item = items_[at++];
+      const YamlItem& key = item.is_alias ? items_[item.target] : item;
+      const std::string where = c10::str(*name_, ":", key.line);
+      SPARSEBIT_CHECK(key.kind == Yaml::Kind::Scalar, InvalidArgument, where,
+                      ": a key must be a scalar");
+      SPARSEBIT_CHECK(key.text.size() <= kLongestKey, InvalidArgument, where, ": a key has ",
+                      key.text.size(), " characters; the limit is ", kLongestKey);
+      SPARSEBIT_CHECK(keys.insert(key.text).second, InvalidArgument, where, ": duplicate key '",
+                      key.text, "'");
+      const std::string path = map.path_.empty() ? key.text : map.path_ + "." + key.text;
+      map.entries_.emplace_back(key.text, convert(at, path, level + 1));
       // A missing value has no position in the file: use that of its key.
-      if (entry.second.IsNull()) map.entries_.back().second.line_ = entry.first.Mark().line + 1;
+      Yaml& value = map.entries_.back().second;
+      if (value.is_null()) value.line_ = key.line;
     }
   }
 
-  std::string name_;
+  std::shared_ptr<const std::string> name_;
+  std::vector<YamlItem> items_;
   size_t count_ = 0;
+  size_t text_ = 0;  // bytes of texts and key paths so far
 };
 
 // --- reading -----------------------------------------------------------------------------------
 
 std::string Yaml::where() const {
-  return file_ + ":" + std::to_string(line_) + (path_.empty() ? "" : ": " + path_);
+  return (file_ ? *file_ : "") + ":" + std::to_string(line_) + (path_.empty() ? "" : ": " + path_);
 }
 
 std::string Yaml::describe() const {
@@ -189,7 +290,8 @@ std::vector<std::string> Yaml::to_texts() const {
 
 Yaml parse_yaml(std::string_view text, const std::string& name) {
   SPARSEBIT_CHECK(text.size() <= kMostBytes, InvalidArgument, name,
-                  ": too large for a configuration (", text.size(), " bytes)");
+                  ": too large for a configuration (", text.size(), " bytes; the limit is ",
+                  kMostBytes >> 20, " MiB)");
   return YamlReader(name).read(text);
 }
 

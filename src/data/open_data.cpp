@@ -25,6 +25,17 @@ bool is_manifest(const fs::path& path) {
   return path.extension() == ".yaml" || path.extension() == ".yml";
 }
 
+/// False for paths that cannot be looked up, such as names that are too long.
+bool is_there(const fs::path& path) {
+  std::error_code failed;
+  return fs::exists(path, failed);
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code failed;
+  return fs::is_directory(path, failed);
+}
+
 /// Parses "ones", "zeros", a number, or the name of a file.
 at::Tensor fixed_value(const std::string& text, const fs::path& beside) {
   if (text == "ones") return at::scalar_tensor(1);
@@ -34,7 +45,7 @@ at::Tensor fixed_value(const std::string& text, const fs::path& beside) {
   const auto [stop, failed] = std::from_chars(text.data(), end, number);
   if (failed == std::errc() && stop == end) return at::scalar_tensor(number, at::kDouble);
   const fs::path file = fs::path(text).is_absolute() ? fs::path(text) : beside / text;
-  SPARSEBIT_CHECK(fs::exists(file), InvalidArgument, "'", text,
+  SPARSEBIT_CHECK(is_there(file), InvalidArgument, "'", text,
                   "' is not a valid value; expected ones, zeros, a number or an existing file");
   const at::Tensor value = io::load_npy(file);
   return value.dim() == 0 ? value.reshape({1}) : value;
@@ -47,13 +58,13 @@ class DataOpener {
 
   ModelData open() {
     for (const auto& [input, text] : request_.fixed) add_fixed(input, text, fs::current_path());
-    SPARSEBIT_CHECK(fs::exists(request_.path), Io, request_.path.string(),
+    SPARSEBIT_CHECK(is_there(request_.path), Io, request_.path.string(),
                     ": no such file or folder");
     if (is_manifest(request_.path)) {
       open_manifest();
     } else if (is_text_file(request_.path) && !io::is_image_list(request_.path)) {
       open_texts(request_.path, request_.tokenizer);
-    } else if (fs::is_directory(request_.path) && has_part_for_input(request_.path)) {
+    } else if (is_folder(request_.path) && has_part_for_input(request_.path)) {
       open_folder();
     } else if (request_.path.extension() != ".npz" || !open_archive()) {
       open_only_input();
@@ -183,7 +194,7 @@ class DataOpener {
 
   bool has_part_for_input(const fs::path& folder) const {
     return std::any_of(inputs_.begin(), inputs_.end(), [&](const InputSpec& input) {
-      return fs::exists(folder / (input.name + ".npy")) || fs::is_directory(folder / input.name);
+      return is_there(folder / (input.name + ".npy")) || is_folder(folder / input.name);
     });
   }
 
@@ -191,9 +202,9 @@ class DataOpener {
     for (const InputSpec* input : missing()) {
       const fs::path array = request_.path / (input->name + ".npy");
       const fs::path folder = request_.path / input->name;
-      const bool is_array = fs::exists(array);
-      if (!is_array && !fs::exists(folder) && input->has_default) continue;
-      SPARSEBIT_CHECK(is_array || fs::exists(folder), InvalidArgument, request_.path.string(),
+      const bool is_array = is_there(array);
+      if (!is_array && !is_there(folder) && input->has_default) continue;
+      SPARSEBIT_CHECK(is_array || is_there(folder), InvalidArgument, request_.path.string(),
                       ": contains neither a file ", input->name, ".npy nor a folder ", input->name);
       add_feed(input->name, io::open_dataset(is_array ? array : folder, request_.labels),
                request_.preprocess);

@@ -2,6 +2,7 @@
 
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/json_view.h"
 
 #include <nlohmann/json.hpp>
 
@@ -32,16 +33,9 @@ TextLine read_json(const std::string& text, const std::string& where) {
                   ": no text; expected one of the keys text, sentence, sentence1, question and "
                   "premise");
   TextLine line{*first, text_at(json, kPairKeys)};
-  if (json.contains("label")) {
-    SPARSEBIT_CHECK(json.at("label").is_number_integer(), InvalidArgument, where,
-                    ": expected a class number as label, found ", json.at("label").dump());
-    line.label = json.at("label").get<int64_t>();
-  }
-  if (json.contains("score")) {
-    SPARSEBIT_CHECK(json.at("score").is_number(), InvalidArgument, where,
-                    ": expected a number as score, found ", json.at("score").dump());
-    line.score = json.at("score").get<double>();
-  }
+  const JsonView<nlohmann::json> view(json, where, ErrorKind::InvalidArgument);
+  if (const auto label = view.find("label")) line.label = label->integer();
+  if (const auto score = view.find("score")) line.score = score->number();
   return line;
 }
 

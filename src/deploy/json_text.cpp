@@ -14,9 +14,9 @@ Json number_or_list(const at::Tensor& tensor) {
   return numbers_of(tensor);
 }
 
-std::vector<double> list_of(const Json& json) {
-  if (json.is_array()) return json.get<std::vector<double>>();
-  return {json.get<double>()};
+std::vector<double> list_of(const View& value) {
+  if (value.is_list()) return value.numbers();
+  return {value.number()};
 }
 
 std::string pretty(const Json& json) { return json.dump(2) + "\n"; }

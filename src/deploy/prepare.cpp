@@ -112,8 +112,7 @@ quant::QConfig customized(quant::QConfig config, const CustomConfig& custom) {
 quant::QuantModel prepare_by_platform(fx::Module& model, const std::string& platform,
                                       const CustomConfig& custom,
                                       const std::vector<fx::Value>& example) {
-  const quant::QConfig config =
-      customized(quant::default_qconfig(platforms::find_platform(platform)), custom);
+  const quant::QConfig config = customized(quant::default_qconfig(platform), custom);
   std::shared_ptr<fx::GraphModule> graph;
   if (const auto* given = dynamic_cast<const fx::GraphModule*>(&model)) {
     SPARSEBIT_CHECK(custom.trace.preserve.empty() && custom.trace.concrete_args.empty() &&

@@ -9,6 +9,7 @@
 #include <onnx/checker.h>
 #include <onnx/shape_inference/implementation.h>
 
+#include <new>
 #include <set>
 
 namespace sparsebit::exports {
@@ -62,6 +63,8 @@ void check(const onnx::ModelProto& model) {
                                        onnx::ShapeInferenceOptions(/*check_type=*/true,
                                                                    /*strict_mode=*/1,
                                                                    /*data_prop=*/true));
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& e) {
     throw Error(ErrorKind::Internal,
                 "the exported model is not valid ONNX: " + first_line(e.what()));

@@ -61,11 +61,11 @@ class UsedState {
   explicit UsedState(GraphModule& module) : root_(module) {
     for (const Node& node : module.graph().nodes()) {
       if (node.op() == Opcode::CallModule) {
-        use_ancestors(node.target());
+        use_owners(node.target());
         use_whole(root_.find(node.target()));
       } else if (node.op() == Opcode::GetAttr) {
         const auto [owner, name] = split_path(node.target());
-        use_ancestors(owner);
+        use_owners(owner);
         if (Module* module_of_tensor = root_.find(owner)) tensors_[module_of_tensor].insert(name);
         use_whole(root_.find(node.target()));
       }
@@ -89,7 +89,7 @@ class UsedState {
     for (const auto& [path, part] : module->named_modules()) whole_.insert(part);
   }
 
-  void use_ancestors(std::string path) {
+  void use_owners(std::string path) {
     for (; !path.empty(); path = split_path(path).first) {
       if (Module* module = root_.find(path)) passed_.insert(module);
     }

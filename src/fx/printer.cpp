@@ -1,4 +1,5 @@
 #include "sparsebit/fx/printer.h"
+#include "sparsebit/core/printable_text.h"
 
 #include "sparsebit/fx/ops/value_text.h"
 #include "sparsebit/fx/resolve.h"
@@ -187,9 +188,12 @@ std::string to_table(const GraphModule& module) {
   std::vector<Row> rows = {{"opcode", "name", "target", "kind", "output", "args", "kwargs"}};
   bool with_shapes = false;
   for (const Node& node : module.graph().nodes()) {
-    rows.push_back({std::string(to_string(node.op())), node.name(), node.target(),
-                    kind_of(node, module), shape_text(node), shortened(args_text(node), kWidest),
-                    node.kwargs().empty() ? "" : shortened(kwargs_text(node.kwargs()), kWidest)});
+    const auto cell = [](const std::string& text) { return printable(text, kMostOfCell); };
+    const std::string kwargs = node.kwargs().empty() ? "" : kwargs_text(node.kwargs());
+    rows.push_back({std::string(to_string(node.op())), cell(node.name()), cell(node.target()),
+                    cell(kind_of(node, module)), cell(shape_text(node)),
+                    printable(shortened(args_text(node), kWidest)),
+                    printable(shortened(kwargs, kWidest))});
     with_shapes |= node.tensor_info().has_value();
   }
   return format_rows(rows, with_shapes);

@@ -1,4 +1,5 @@
 #include "io/dataset_kinds.h"
+#include "io/folder_files.h"
 #include "io/label_file.h"
 
 #include "sparsebit/core/error.h"
@@ -56,7 +57,7 @@ fs::path labels_beside(const fs::path& images) {
     name.replace(at, std::string(from).size(), to);
   }
   const fs::path labels = images.parent_path() / name;
-  return fs::exists(labels) ? labels : fs::path();
+  return is_there(labels) ? labels : fs::path();
 }
 
 constexpr int64_t kCifarPixels = 3 * 32 * 32;

@@ -1,6 +1,7 @@
 #include "sparsebit/io/box_labels.h"
 
 #include "io/box_label_kinds.h"
+#include "io/folder_files.h"
 
 #include "sparsebit/core/error.h"
 
@@ -30,7 +31,7 @@ fs::path box_labels_beside(const fs::path& images) {
 }
 
 std::unique_ptr<BoxLabels> open_box_labels(const fs::path& labels) {
-  SPARSEBIT_CHECK(fs::exists(labels), Io, labels.string(), ": no such file or folder");
+  SPARSEBIT_CHECK(is_there(labels), Io, labels.string(), ": no such file or folder");
   return fs::is_directory(labels) ? open_yolo_labels(labels) : open_coco_annotations(labels);
 }
 

@@ -1,6 +1,7 @@
 #include "io/box_label_kinds.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/json_view.h"
 #include "sparsebit/core/mapped_file.h"
 
 #include <nlohmann/json.hpp>
@@ -13,6 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using View = JsonView<json>;
+
+constexpr ErrorKind kKind = ErrorKind::InvalidArgument;
 
 /// An image in the annotations; sizes are 0 when not given.
 struct AnnotatedImage {
@@ -22,24 +26,17 @@ struct AnnotatedImage {
 
 class CocoAnnotations : public BoxLabels {
  public:
-  explicit CocoAnnotations(const fs::path& file) : file_(file) {
-    const MappedFile mapped(file);
-    const std::string_view bytes = mapped.bytes();
-    const json document = json::parse(bytes.begin(), bytes.end(), nullptr, false);
-    SPARSEBIT_CHECK(
-        document.is_object() && document.contains("images") && document.contains("annotations") &&
-            document.contains("categories"),
-        InvalidArgument, file.string(),
-        ": not COCO annotations; expected a JSON object with the keys images, annotations "
-        "and categories");
-    try {
-      read_categories(document.at("categories"));
-      read_images(document.at("images"));
-      read_boxes(document.at("annotations"));
-    } catch (const json::exception& e) {
-      throw Error(ErrorKind::InvalidArgument,
-                  file.string() + ": " + place_ + ": " + std::string(e.what()));
-    }
+  explicit CocoAnnotations(const fs::path& file) {
+    const json document = parse_json<json>(MappedFile(file).bytes(), file.string(), kKind);
+    SPARSEBIT_CHECK(document.is_object() && document.contains("images") &&
+                        document.contains("annotations") && document.contains("categories"),
+                    InvalidArgument, file.string(),
+                    ": not COCO annotations; expected a JSON object with the keys images, "
+                    "annotations and categories");
+    const View view(document, file.string(), kKind);
+    read_categories(view["categories"]);
+    read_images(view["images"]);
+    read_boxes(view["annotations"]);
   }
 
   std::optional<std::vector<LabelledBox>> of(const std::string& image, int64_t height,
@@ -65,52 +62,54 @@ class CocoAnnotations : public BoxLabels {
   std::vector<int64_t> category_ids() const override { return category_ids_; }
 
  private:
-  void read_categories(const json& categories) {
+  void read_categories(const View& categories) {
     std::map<int64_t, std::string> by_id;
-    place_ = "categories";
-    for (const json& category : categories)
-      by_id[category.at("id").get<int64_t>()] = category.value("name", "");
+    for (const View& category : categories.items()) {
+      const auto name = category.find("name");
+      by_id[category["id"].integer()] = name ? name->text() : "";
+    }
     for (const auto& [id, name] : by_id) {
       category_ids_.push_back(id);
       names_.push_back(name);
     }
   }
 
-  void read_images(const json& images) {
-    for (const json& image : images) {
-      place_ = "images[" + std::to_string(images_.size()) + "]";
-      const auto id = image.at("id").get<int64_t>();
-      images_[id] = {image.value("height", 0.), image.value("width", 0.)};
-      ids_[image.at("file_name").get<std::string>()] = id;
-      ids_.emplace(fs::path(image.at("file_name").get<std::string>()).filename().string(), id);
+  void read_images(const View& images) {
+    const auto size_at = [](const View& image, const char* key) {
+      const auto size = image.find(key);
+      return size ? size->number() : 0;
+    };
+    for (const View& image : images.items()) {
+      const int64_t id = image["id"].integer();
+      const std::string name = image["file_name"].text();
+      images_[id] = {size_at(image, "height"), size_at(image, "width")};
+      ids_[name] = id;
+      ids_.emplace(fs::path(name).filename().string(), id);
     }
   }
 
-  void read_boxes(const json& annotations) {
-    int64_t number = 0;
-    for (const json& annotation : annotations) {
-      place_ = "annotations[" + std::to_string(number++) + "]";
-      const auto image = images_.find(annotation.at("image_id").get<int64_t>());
-      const auto id = annotation.at("category_id").get<int64_t>();
+  void read_boxes(const View& annotations) {
+    for (const View& annotation : annotations.items()) {
+      const auto image = images_.find(annotation["image_id"].integer());
+      const int64_t id = annotation["category_id"].integer();
       const auto category = std::lower_bound(category_ids_.begin(), category_ids_.end(), id);
-      const auto box = annotation.at("bbox").get<std::vector<double>>();
-      check(image != images_.end(), "unknown image_id");
-      check(category != category_ids_.end() && *category == id, "unknown category_id");
-      check(box.size() == 4 && box[2] >= 0 && box[3] >= 0,
-            "expected bbox: [left, top, width, height]");
-      const json crowd = annotation.value("iscrowd", json(0));
-      image->second.boxes.push_back(
-          {box[0], box[1], box[0] + box[2], box[1] + box[3], category - category_ids_.begin(),
-           crowd.is_boolean() ? crowd.get<bool>() : crowd.get<int64_t>() != 0});
+      const std::vector<double> box = annotation["bbox"].numbers();
+      if (image == images_.end()) annotation.fail("unknown image_id");
+      if (category == category_ids_.end() || *category != id)
+        annotation.fail("unknown category_id");
+      if (box.size() != 4 || box[2] < 0 || box[3] < 0)
+        annotation.fail("expected bbox: [left, top, width, height]");
+      image->second.boxes.push_back({box[0], box[1], box[0] + box[2], box[1] + box[3],
+                                     category - category_ids_.begin(), is_crowd(annotation)});
     }
   }
 
-  void check(bool is_right, const char* problem) const {
-    SPARSEBIT_CHECK(is_right, InvalidArgument, file_.string(), ": ", place_, ": ", problem);
+  static bool is_crowd(const View& annotation) {
+    const auto crowd = annotation.find("iscrowd");
+    if (!crowd) return false;
+    return crowd->is_flag() ? crowd->flag() : crowd->integer() != 0;
   }
 
-  fs::path file_;
-  std::string place_;  // current position, for error messages
   std::vector<int64_t> category_ids_;
   std::vector<std::string> names_;
   std::map<int64_t, AnnotatedImage> images_;

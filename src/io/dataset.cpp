@@ -1,12 +1,11 @@
 #include "sparsebit/io/dataset.h"
 
 #include "io/dataset_kinds.h"
+#include "io/folder_files.h"
 #include "io/image_header.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/mapped_file.h"
-
-#include <algorithm>
 
 namespace sparsebit::io {
 namespace {
@@ -22,17 +21,17 @@ constexpr const char* kHasLabels = "the data contains labels; a label file canno
 
 std::unique_ptr<Dataset> open_folder(const fs::path& folder, const fs::path& labels) {
   std::vector<fs::path> images, binaries;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (!entry.is_regular_file()) continue;
-    if (has_image_suffix(entry.path())) images.push_back(entry.path());
-    if (entry.path().extension() == ".bin" && entry.path().parent_path() == folder)
-      binaries.push_back(entry.path());
+  FolderFiles found = files_in(folder);
+  for (const fs::path& file : found.files) {
+    if (has_image_suffix(file)) images.push_back(file);
+    if (file.extension() == ".bin" && file.parent_path() == folder) binaries.push_back(file);
   }
-  std::sort(images.begin(), images.end());
-  std::sort(binaries.begin(), binaries.end());
-  if (!images.empty()) return open_image_folder(folder, std::move(images), labels);
-  SPARSEBIT_CHECK(!binaries.empty(), InvalidArgument, folder.string(),
-                  ": contains no images (.jpg, .jpeg, .png, .bmp) and no CIFAR-10 files (.bin)");
+  if (!images.empty())
+    return open_image_folder(folder, std::move(images), labels, std::move(found.notes));
+  SPARSEBIT_CHECK(
+      !binaries.empty(), InvalidArgument, folder.string(),
+      ": contains no images (.jpg, .jpeg, .png, .bmp) and no CIFAR-10 files (.bin)",
+      found.notes.empty() ? "" : "; " + found.notes.front());
   refuse_labels(labels, folder, kHasLabels);
   return open_cifar(binaries);
 }
@@ -62,8 +61,12 @@ std::unique_ptr<Dataset> open_file(const fs::path& file, const fs::path& labels)
 }  // namespace
 
 std::unique_ptr<Dataset> open_dataset(const fs::path& path, const fs::path& labels) {
-  SPARSEBIT_CHECK(fs::exists(path), Io, path.string(), ": no such file or folder");
-  return fs::is_directory(path) ? open_folder(path, labels) : open_file(path, labels);
+  std::error_code failed;
+  const fs::file_status status = fs::status(path, failed);
+  SPARSEBIT_CHECK(status.type() != fs::file_type::not_found, Io, path.string(),
+                  ": no such file or folder");
+  SPARSEBIT_CHECK(!failed, Io, path.string(), ": cannot be read (", failed.message(), ")");
+  return fs::is_directory(status) ? open_folder(path, labels) : open_file(path, labels);
 }
 
 }  // namespace sparsebit::io

@@ -13,9 +13,10 @@ DatasetPtr open_image_file(const std::filesystem::path& file);
 /// The images listed in a text file, see is_image_list().
 DatasetPtr open_image_list(const std::filesystem::path& list, const std::filesystem::path& labels);
 /// @param files  the images in the folder, sorted.
+/// @param notes  remarks about the folder, such as subfolders that could not be read.
 DatasetPtr open_image_folder(const std::filesystem::path& folder,
                              std::vector<std::filesystem::path> files,
-                             const std::filesystem::path& labels);
+                             const std::filesystem::path& labels, std::vector<std::string> notes);
 DatasetPtr open_array(const std::filesystem::path& file);
 DatasetPtr open_array_archive(const std::filesystem::path& file);
 DatasetPtr open_mnist(const std::filesystem::path& file);

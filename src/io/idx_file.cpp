@@ -2,6 +2,7 @@
 
 #include "io/byte_count.h"
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/memory_limit.h"
 
 #include <ATen/ATen.h>
 #include <zlib.h>
@@ -69,15 +70,16 @@ at::Tensor load_idx(const std::filesystem::path& path) {
   const std::optional<int64_t> bytes = byte_count(shape, 1);
   SPARSEBIT_CHECK(bytes, InvalidArgument, reader.name(), ": its size overflows 64 bits");
   const int64_t size = *bytes;
+  check_memory(size, reader.name());
   // The buffer grows with the data read: a header alone must not allocate memory.
-  std::vector<uint8_t> data;
-  while (static_cast<int64_t>(data.size()) < size) {
-    const auto have = static_cast<int64_t>(data.size());
-    const int64_t part = std::min(size - have, std::max(kBlock, have));
-    data.resize(static_cast<size_t>(have + std::min(part, int64_t{1} << 30)));
-    reader.read(data.data() + have, static_cast<int64_t>(data.size()) - have);
+  at::Tensor data = at::empty({0}, at::kByte);
+  while (data.numel() < size) {
+    const int64_t have = data.numel();
+    const int64_t part = std::min({size - have, std::max(kBlock, have), int64_t{1} << 30});
+    data.resize_({have + part});
+    reader.read(static_cast<uint8_t*>(data.data_ptr()) + have, part);
   }
-  return at::from_blob(data.data(), shape, at::kByte).clone();
+  return data.reshape(shape);
 }
 
 }  // namespace sparsebit::io

@@ -36,6 +36,8 @@ void check_size(const MappedFile& file, const std::string& name) {
                     pixels <= bytes * kMostPixelsPerByte;
   SPARSEBIT_CHECK(fits, InvalidArgument, name, ": ", bytes, " bytes cannot hold the ", size->width,
                   "x", size->height, " pixels that its header declares");
+  SPARSEBIT_CHECK(pixels <= kMostPixels, InvalidArgument, name, ": the image has ", size->width,
+                  "x", size->height, " pixels; at most ", kMostPixels, " (2^28) are read");
 }
 
 /// Rejects truncated JPEG files, for which the decoder would make up the missing pixels. Markers
@@ -48,6 +50,13 @@ void check_complete(const MappedFile& file, const std::string& name) {
                   InvalidArgument, name, ": truncated JPEG file");
 }
 
+/// Bytes by channel.
+at::Tensor red_first(const cv::Mat& pixels) {
+  const at::Tensor blue_first =
+      at::from_blob(pixels.data, {pixels.rows, pixels.cols, 3}, at::kByte);
+  return blue_first.flip(2).permute({2, 0, 1}).contiguous();
+}
+
 }  // namespace
 
 at::Tensor load_image(const std::filesystem::path& path) {
@@ -55,10 +64,15 @@ at::Tensor load_image(const std::filesystem::path& path) {
   check_size(file, path.string());
   check_complete(file, path.string());
   cv::Mat pixels = decode(file);
-  SPARSEBIT_CHECK(!pixels.empty(), InvalidArgument, path.string(), ": the image cannot be decoded");
-  const at::Tensor blue_first =
-      at::from_blob(pixels.data, {pixels.rows, pixels.cols, 3}, at::kByte);
-  return blue_first.flip(2).permute({2, 0, 1}).contiguous();
+  SPARSEBIT_CHECK(!pixels.empty(), InvalidArgument, path.string(),
+                  ": the image cannot be decoded");
+  try {
+    return red_first(pixels);
+  } catch (const std::exception&) {  // libtorch's own, which does not say of what
+    throw Error(ErrorKind::InvalidArgument,
+                c10::str(path.string(), ": not enough memory for an image of ",
+                         pixels.cols, "x", pixels.rows, " pixels"));
+  }
 }
 
 }  // namespace sparsebit::io

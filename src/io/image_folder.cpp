@@ -25,8 +25,9 @@ std::string folder_of(const fs::path& file, const fs::path& root) {
 class ImageFiles : public Dataset {
  public:
   /// Without a label file, first-level subfolders are the classes.
-  ImageFiles(fs::path folder, std::vector<fs::path> files, const fs::path& labels)
-      : folder_(std::move(folder)), files_(std::move(files)) {
+  ImageFiles(fs::path folder, std::vector<fs::path> files, const fs::path& labels,
+             std::vector<std::string> notes)
+      : folder_(std::move(folder)), files_(std::move(files)), notes_(std::move(notes)) {
     if (!labels.empty()) {
       read_labels(labels);
     } else {
@@ -129,12 +130,12 @@ DatasetPtr open_image_list(const fs::path& list, const fs::path& labels) {
   const fs::path folder = list.parent_path();
   if (labels.empty())
     return std::make_unique<ImageFiles>(folder, std::move(files), std::move(classes));
-  return std::make_unique<ImageFiles>(folder, std::move(files), labels);
+  return std::make_unique<ImageFiles>(folder, std::move(files), labels, std::vector<std::string>());
 }
 
 DatasetPtr open_image_folder(const fs::path& folder, std::vector<fs::path> files,
-                             const fs::path& labels) {
-  return std::make_unique<ImageFiles>(folder, std::move(files), labels);
+                             const fs::path& labels, std::vector<std::string> notes) {
+  return std::make_unique<ImageFiles>(folder, std::move(files), labels, std::move(notes));
 }
 
 void check_index(int64_t index, int64_t size) {

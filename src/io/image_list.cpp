@@ -62,8 +62,10 @@ std::vector<ListedImage> read_image_list(const fs::path& list) {
                     "found '",
                     line, "'");
     image.file = list.parent_path() / image.file;  // absolute paths are kept
-    SPARSEBIT_CHECK(fs::is_regular_file(image.file), InvalidArgument, list.string(), ":", number,
-                    ": no such image '", name, "'; paths are relative to the folder of the list");
+    std::error_code failed;                        // of a name that is too long, for instance
+    SPARSEBIT_CHECK(fs::is_regular_file(image.file, failed), InvalidArgument, list.string(), ":",
+                    number, ": no such image '", name,
+                    "'; paths are relative to the folder of the list");
     images.push_back(std::move(image));
   }
   return images;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <unordered_set>
+#include <vector>
 
 namespace sparsebit::io {
 namespace {
@@ -95,6 +97,32 @@ void check_values(const Infos& infos, const char* what, const Place& place) {
   }
 }
 
+/// Everything in a list has a name of its own. What has none is told by its reader.
+template <class Items, class NameOf>
+void check_distinct(const Items& items, const NameOf& name_of, const char* what,
+                    const Place& place) {
+  std::unordered_set<std::string_view> names;
+  for (const auto& item : items) {
+    const std::string& name = name_of(item);
+    SPARSEBIT_CHECK(name.empty() || names.insert(name).second, InvalidModel, place(), ": ", what,
+                    " '", name, "' is there twice");
+  }
+}
+
+/// Two inputs, or two initializers, of one name: which one is meant cannot be told. An initializer
+/// that is called like an input is its default.
+void check_given(const onnx::GraphProto& graph, const Place& place) {
+  check_distinct(
+      graph.input(), [](const auto& input) -> auto& { return input.name(); }, "the input", place);
+  std::vector<const std::string*> initializers;
+  for (const auto& tensor : graph.initializer()) initializers.push_back(&tensor.name());
+  for (const auto& tensor : graph.sparse_initializer())
+    initializers.push_back(&tensor.values().name());
+  check_distinct(
+      initializers, [](const std::string* name) -> auto& { return *name; }, "the initializer",
+      place);
+}
+
 void check_graph(const onnx::GraphProto& graph, const Place& place) {
   check_name(graph.name(), "a graph", place);
   check_values(graph.input(), "an input", place);
@@ -104,6 +132,7 @@ void check_graph(const onnx::GraphProto& graph, const Place& place) {
   for (const auto& tensor : graph.sparse_initializer()) {
     check_sparse(tensor, "a sparse initializer", place);
   }
+  check_given(graph, place);
   check_nodes(graph.node(), place);
 }
 
@@ -114,6 +143,8 @@ void check_function(const onnx::FunctionProto& function, const Place& place) {
   check_each(function.input(), "input", inside);
   check_each(function.output(), "output", inside);
   check_each(function.attribute(), "attribute", inside);
+  check_distinct(
+      function.input(), [](const std::string& name) -> auto& { return name; }, "the input", inside);
   check_nodes(function.node(), inside);
 }
 

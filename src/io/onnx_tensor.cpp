@@ -57,8 +57,8 @@ void measure(const TensorProto& proto, int64_t bits, Layout& layout) {
 
 Layout layout_of(const TensorProto& proto) {
   const std::optional<at::ScalarType> dtype = scalar_type_of(proto.data_type());
-  SPARSEBIT_CHECK(dtype, Unsupported, name_of(proto), ": elements of type ",
-                  onnx_type_name(proto.data_type()), " cannot be computed with");
+  SPARSEBIT_CHECK(dtype, Unsupported, name_of(proto), ": element type ",
+                  onnx_type_name(proto.data_type()), " is not supported");
   Layout layout{.shape = {}, .dtype = *dtype};
   measure(proto, *bits_of(proto.data_type()), layout);
   return layout;

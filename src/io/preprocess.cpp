@@ -3,6 +3,7 @@
 #include "io/image_resize.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/io/image_file.h"
 
 #include <ATen/ATen.h>
 
@@ -91,6 +92,17 @@ Box canvas_of(const Preprocess& settings, const Box& part) {
           size[0], size[1]};
 }
 
+/// An image of one column, say, becomes endless when its short side is made long.
+void check_pixels(int64_t height, int64_t width, int64_t new_height, int64_t new_width) {
+  int64_t pixels = 0;
+  const bool fits = new_height >= 0 && new_width >= 0 &&
+                    !__builtin_mul_overflow(new_height, new_width, &pixels) &&
+                    pixels <= kMostPixels;
+  SPARSEBIT_CHECK(fits, InvalidArgument, "an image of ", height, "x", width,
+                  " would become one of ", new_height, "x", new_width, " pixels; at most ",
+                  kMostPixels, " (2^28) are made");
+}
+
 Geometry geometry_of(const Preprocess& settings, int64_t height, int64_t width) {
   SPARSEBIT_CHECK(height > 0 && width > 0, InvalidArgument, "an image of ", height, "x", width,
                   " has no pixels");
@@ -102,9 +114,11 @@ Geometry geometry_of(const Preprocess& settings, int64_t height, int64_t width) 
     geometry.height = settings.resize[0];
     geometry.width = settings.resize[1];
   }
+  check_pixels(height, width, geometry.height, geometry.width);
   geometry.crop = settings.crop.empty() ? Box{0, 0, geometry.height, geometry.width}
                                         : middle(geometry, settings.crop);
   geometry.canvas = canvas_of(settings, geometry.crop);
+  check_pixels(height, width, geometry.canvas.height, geometry.canvas.width);
   return geometry;
 }
 

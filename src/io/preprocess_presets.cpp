@@ -1,7 +1,9 @@
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/near_match.h"
 #include "sparsebit/io/preprocess.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -131,13 +133,16 @@ const std::vector<PreprocessPreset>& preprocess_presets() {
 }
 
 Preprocess preprocess_preset(const std::string& name) {
-  std::string names;
+  std::vector<std::string> names;
   for (const PreprocessPreset& preset : preprocess_presets()) {
     if (preset.name == name) return preset.settings;
-    names += (names.empty() ? "" : ", ") + preset.name;
+    names.push_back(preset.name);
   }
-  throw Error(ErrorKind::InvalidArgument,
-              fmt::format("unknown preprocessing '{}'; known: {}", name, names));
+  const std::string near = did_you_mean(name, names);
+  throw Error(
+      ErrorKind::InvalidArgument,
+      fmt::format("unknown preprocessing '{}'{}", name,
+                  near.empty() ? fmt::format("; known: {}", fmt::join(names, ", ")) : near));
 }
 
 }  // namespace sparsebit::io

@@ -1,4 +1,5 @@
 #include "io/box_label_kinds.h"
+#include "io/folder_files.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/mapped_file.h"
@@ -56,10 +57,12 @@ LabelledBox read_line(const std::string& line, const std::string& where) {
 class YoloLabels : public BoxLabels {
  public:
   explicit YoloLabels(fs::path folder) : folder_(std::move(folder)) {
-    bool has_labels = false;
-    for (const auto& entry : fs::recursive_directory_iterator(folder_))
-      has_labels = has_labels || entry.path().extension() == ".txt";
-    SPARSEBIT_CHECK(has_labels, InvalidArgument, folder_.string(), ": contains no labels (.txt)");
+    const std::vector<fs::path> files = files_in(folder_).files;
+    const bool has_labels = std::any_of(files.begin(), files.end(), [](const fs::path& file) {
+      return file.extension() == ".txt";
+    });
+    SPARSEBIT_CHECK(has_labels, InvalidArgument, folder_.string(),
+                    ": contains no labels (.txt)");
   }
 
   std::optional<std::vector<LabelledBox>> of(const std::string& image, int64_t height,
@@ -90,7 +93,8 @@ class YoloLabels : public BoxLabels {
     if (inside.begin() != inside.end() && *inside.begin() == "images")
       inside = inside.lexically_relative("images");
     for (const fs::path& file : {folder_ / inside, folder_ / inside.filename()}) {
-      if (fs::is_regular_file(file)) return file;
+      std::error_code failed;
+      if (fs::is_regular_file(file, failed)) return file;
     }
     return {};
   }

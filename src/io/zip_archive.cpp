@@ -1,6 +1,7 @@
 #include "sparsebit/io/zip_archive.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/memory_limit.h"
 
 #include <zlib.h>
 
@@ -118,6 +119,8 @@ std::string_view ZipArchive::packed_bytes(const Record& record) const {
 }
 
 std::string ZipArchive::read(const Record& record) const {
+  check_memory(static_cast<int64_t>(std::min<uint64_t>(record.size, INT64_MAX)),
+               file_ + ": record '" + record.name + "'");
   std::string result(record.size, '\0');
   read(record, result);
   return result;

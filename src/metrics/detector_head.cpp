@@ -15,10 +15,11 @@ namespace {
 
 constexpr int64_t kMostCandidates = 10'000;
 
-std::string known_heads() {
-  std::string text;
-  for (const DetectorHead& head : detector_heads()) text += "\n  " + head.name + ": " + head.form;
-  return text;
+/// `what`, and the known heads on the lines below.
+Error with_known_heads(const std::string& what) {
+  Error error(ErrorKind::InvalidArgument, what);
+  for (const DetectorHead& head : detector_heads()) error.add_context(head.name + ": " + head.form);
+  return error;
 }
 
 /// The candidates above the score threshold, highest scores first.
@@ -64,18 +65,17 @@ const DetectorHead& detector_head(const std::string& name) {
   for (const DetectorHead& head : detector_heads()) {
     if (head.name == name) return head;
   }
-  throw Error(ErrorKind::InvalidArgument,
-              "unknown detector head '" + name + "'; known heads:" + known_heads());
+  throw with_known_heads("unknown detector head '" + name + "'; known heads:");
 }
 
 const DetectorHead& recognize_head(const DetectorOutputs& outputs) {
   for (const DetectorHead& head : detector_heads()) {
     if (head.recognizes(outputs)) return head;
   }
-  throw Error(ErrorKind::InvalidArgument,
-              "mAP needs the outputs of a known detector head; the model outputs " +
-                  describe(outputs.outputs) + " for an input of " + std::to_string(outputs.height) +
-                  "x" + std::to_string(outputs.width) + ". Known heads:" + known_heads());
+  throw with_known_heads("mAP needs the outputs of a known detector head; the model outputs " +
+                         describe(outputs.outputs) + " for an input of " +
+                         std::to_string(outputs.height) + "x" + std::to_string(outputs.width) +
+                         ". Known heads:");
 }
 
 std::vector<Detection> select_detections(const Candidates& candidates, const DetectorHead& head,

@@ -4,13 +4,29 @@
 
 #include "sparsebit/core/atomic_file.h"
 
+#include <utility>
+
 namespace sparsebit::platforms {
+namespace {
+
+/// What people write for it: abbreviations, vendors and devices.
+constexpr std::pair<const char*, const char*> kUsualNames[] = {
+    {"ort", "onnxruntime"}, {"onnx", "onnxruntime"},   {"onnx-runtime", "onnxruntime"},
+    {"cpu", "onnxruntime"}, {"trt", "tensorrt"},       {"nvidia", "tensorrt"},
+    {"gpu", "tensorrt"},    {"cuda", "tensorrt"},      {"ov", "openvino"},
+    {"intel", "openvino"},  {"qualcomm", "snpe"},      {"dlc", "snpe"},
+    {"vitis-ai", "vitis"},  {"vitisai", "vitis"},      {"xilinx", "vitis"},
+    {"hisilicon", "nnie"},  {"tengine", "tengine_u8"}, {"ppl", "ppl_cuda"},
+};
+
+}  // namespace
 
 Registry<PlatformPtr>& platforms() {
   static Registry<PlatformPtr> registry = [] {
     Registry<PlatformPtr> r("platform");
     for (const BuiltIn& file : built_in_platforms())
       r.add(std::string(file.name), parse_platform(file.text, std::string(file.name) + ".yaml"));
+    for (const auto& [usual, name] : kUsualNames) r.suggest(usual, name);
     return r;
   }();
   return registry;

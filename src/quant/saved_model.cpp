@@ -425,20 +425,15 @@ class SavedModelReader {
 SavedModel save_model(const QuantModel& model) { return SavedModelWriter(model).write(); }
 
 std::unique_ptr<QuantModel> restore_model(const SavedModel& saved) {
-  const auto fail = [](const char* what) {
-    throw Error(ErrorKind::InvalidModel, c10::str("not a saved quantized model: ", what));
-  };
+  const std::string start = "not a saved quantized model: ";
   try {
     return SavedModelReader(saved).read();
   } catch (const Error& e) {
     if (e.kind() == ErrorKind::InvalidModel) throw;
-    fail(e.what());
-  } catch (const c10::Error& e) {
-    fail(e.what_without_backtrace());
+    throw behind(start, e, ErrorKind::InvalidModel);
   } catch (const std::exception& e) {
-    fail(e.what());
+    throw Error(ErrorKind::InvalidModel, start + message_of(e));
   }
-  return nullptr;
 }
 
 }  // namespace sparsebit::quant

@@ -1,4 +1,5 @@
 #include "sparsebit/report/decisions.h"
+#include "sparsebit/core/printable_text.h"
 
 #include "sparsebit/fx/resolve.h"
 #include "sparsebit/report/node_names.h"
@@ -86,7 +87,7 @@ std::string to_text(const std::vector<NodeDecision>& decisions,
                     const platforms::Platform& platform) {
   size_t of_node = 4, of_op = 8;
   for (const NodeDecision& decision : decisions) {
-    of_node = std::max(of_node, decision.shown.size());
+    of_node = std::max(of_node, printable(decision.shown, kMostOfCell).size());
     of_op = std::max(of_op, decision.op.size());
   }
   std::string text = fmt::format("{:<{}}  {:<{}}  decision\n", "node", of_node, "operator", of_op);
@@ -95,7 +96,8 @@ std::string to_text(const std::vector<NodeDecision>& decisions,
         decision.why_float ? "float: " + sentence(*decision.why_float, platform) : "";
     for (const IntegerTensor& tensor : decision.integers)
       what += fmt::format("{}{} {}", what.empty() ? "" : "; ", tensor.part, tensor.kind);
-    text += fmt::format("{:<{}}  {:<{}}  {}\n", decision.shown, of_node, decision.op, of_op, what);
+    text += fmt::format("{:<{}}  {:<{}}  {}\n", printable(decision.shown, kMostOfCell), of_node,
+                        decision.op, of_op, printable(what));
   }
   return text;
 }

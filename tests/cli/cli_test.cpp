@@ -100,7 +100,7 @@ TEST(Cli, LineBreaksInNamesDoNotBreakMessages) {
   EXPECT_EQ(run_command({"inspect", "/nowhere/a\nb.onnx"}).err,
             "error: /nowhere/a\\nb.onnx: cannot read: No such file or directory\n");
   EXPECT_EQ(run_command({"inspect", "m", "--shape", "x\ty"}).err,
-            "error: --shape x\\x09y: expected sizes such as 1x3x224x224 or NAME=1x3x224x224\n");
+            "error: --shape x\\ty: expected sizes such as 1x3x224x224 or NAME=1x3x224x224\n");
 }
 
 TEST(Cli, UnknownCommandsAreSuggested) {

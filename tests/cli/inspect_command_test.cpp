@@ -111,7 +111,7 @@ TEST(Inspect, PatternsThatMatchNothingAreReported) {
 
 TEST(Inspect, WrongModelsAreClearErrors) {
   const Result unknown = run_command({"inspect", "zoo:resnet19"});
-  EXPECT_EQ(unknown.code, 1);
+  EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.err,
               StartsWith("error: unknown zoo model 'resnet19'; did you mean 'resnet18'"));
   EXPECT_EQ(unknown.out, "");

@@ -114,6 +114,22 @@ void save_odd_model(const std::filesystem::path& path) {
   io::save_onnx(model, path);
 }
 
+void save_model_of_names(const std::filesystem::path& path, const std::string& name) {
+  onnx::ModelProto model = new_model();
+  onnx::OperatorSetIdProto& opset = *model.add_opset_import();
+  opset.set_domain(name);
+  opset.set_version(1);
+  onnx::GraphProto& graph = *model.mutable_graph();
+  const std::string sum = name + "/sum", result = name + "/result";
+  add_node(graph, "Add", {name.c_str(), name.c_str()}, sum.c_str());
+  add_node(graph, name.c_str(), {sum.c_str()}, result.c_str(), name.c_str());
+  for (onnx::NodeProto& node : *graph.mutable_node()) node.set_name(name + "/node");
+  set_type(*graph.add_input(), name.c_str(), onnx::TensorProto::FLOAT, {"2"});
+  set_type(*graph.add_output(), sum.c_str(), onnx::TensorProto::FLOAT, {"2"});
+  set_type(*graph.add_output(), result.c_str(), onnx::TensorProto::FLOAT, {name});
+  io::save_onnx(model, path);
+}
+
 void save_reshape_model(const std::filesystem::path& path) {
   onnx::ModelProto model = new_model();
   onnx::GraphProto& graph = *model.mutable_graph();

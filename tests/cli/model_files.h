@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
 namespace sparsebit::cli::test {
 
@@ -16,6 +17,9 @@ void save_custom_model(const std::filesystem::path& path);
 
 /// y = Resize(x) with an unknown attribute, x float32[2].
 void save_odd_model(const std::filesystem::path& path);
+
+/// A sum and an operator of a foreign domain; every name is `name`, or begins with it.
+void save_model_of_names(const std::filesystem::path& path, const std::string& name);
 
 /// y = Reshape(x, shape): x float32[6], `shape` int64[2].
 void save_reshape_model(const std::filesystem::path& path);

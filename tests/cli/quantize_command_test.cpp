@@ -189,6 +189,33 @@ TEST_F(QuantizeCommand, DataSaysWhatItSees) {
   EXPECT_THAT(run_command({"data", none.c_str()}).err, HasSubstr("no such file or folder"));
 }
 
+/// What cannot be decoded, or becomes too large, does not hide the others.
+TEST_F(QuantizeCommand, DataCountsBadImagesAmongGoodOnes) {
+  const auto color = std::filesystem::path(SPARSEBIT_IMAGES) / "color.png";
+  std::filesystem::create_directories(path("images"));
+  for (const char* name : {"a.png", "z.png"})
+    std::filesystem::copy_file(color, path("images/") + name);
+  const std::string header("\x89PNG\r\n\x1A\n\0\0\0\x0DIHDR\0\0\x75\x30\0\0\x75\x30\x08\x02\0\0\0",
+                           29);
+  write_file_atomically(path("images/huge.png"), header + std::string(120'000, '\0'));
+  std::filesystem::create_symlink("circle.png", path("images/circle.png"));
+  const std::string images = path("images");
+  const Result plain = run_command({"data", images.c_str(), "--json"});
+  EXPECT_EQ(plain.code, 1);
+  const auto json = nlohmann::json::parse(plain.out);
+  EXPECT_EQ(json["samples"], 3);
+  EXPECT_EQ(json["unreadable"], 1);
+  EXPECT_EQ(json["shapes"]["uint8 [3, 6, 8]"], 2);
+  EXPECT_THAT(json["problems"][0].get<std::string>(),
+              HasSubstr("huge.png: the image has 30000x30000 pixels; at most"));
+  EXPECT_THAT(json["notes"][0].get<std::string>(), HasSubstr("circle.png: left out"));
+  write_file_atomically(path("p.yaml"), "resize: 1000000\n");
+  const std::string preprocess = path("p.yaml");
+  const Result large = run_command({"data", images.c_str(), "--preprocess", preprocess.c_str()});
+  EXPECT_THAT(large.out, HasSubstr("3 cannot be used:\n  sample 'a.png': an image of 6x8 would "
+                                   "become one of 1000000x1333333 pixels; at most 268435456"));
+}
+
 TEST_F(QuantizeCommand, DataNamesWhatCannotBeUsed) {
   at::Tensor numbers = at::randn({5, 3});
   numbers[3][1] = std::numeric_limits<float>::quiet_NaN();

@@ -97,15 +97,15 @@ TEST_F(ProgressTest, LinesOfUnknownTotalShowOnlyTheEnd) {
 
 TEST_F(ProgressTest, BarShowsCountPercentAndTimeLeft) {
   Progress progress("load", 128, options(Style::Bar));
-  EXPECT_EQ(written(), "\rload  [>                       ]  0/128  0%");
+  EXPECT_EQ(written(), "\rload  [>                       ]  0/128  0%\x1b[K");
   now_ += 0.6;
   progress.advance(42);
-  EXPECT_EQ(written(), "\rload  [=======>                ]  42/128  32%  1.2 s left");
+  EXPECT_EQ(written(), "\rload  [=======>                ]  42/128  32%  1.2 s left\x1b[K");
   now_ += 2;
   progress.advance(86);
-  EXPECT_EQ(written(), "\rload  [========================]  128/128  100%          ");
+  EXPECT_EQ(written(), "\rload  [========================]  128/128  100%\x1b[K");
   progress.finish();
-  EXPECT_EQ(written(), "\rload  [========================]  128/128  100%  2.6 s\n");
+  EXPECT_EQ(written(), "\rload  [========================]  128/128  100%  2.6 s\x1b[K\n");
 }
 
 TEST_F(ProgressTest, BarIsDrawnAtMostTenTimesPerSecond) {
@@ -127,14 +127,14 @@ TEST_F(ProgressTest, UnfinishedBarEndsItsLineWhereItStopped) {
     EXPECT_EQ(written(), "");
     now_ += 1;
   }
-  EXPECT_EQ(written(), "\rload  [======>                 ]  1/4  25%  3.0 s left\n");
+  EXPECT_EQ(written(), "\rload  [======>                 ]  1/4  25%  3.0 s left\x1b[K\n");
 }
 
 TEST_F(ProgressTest, BarOfUnknownTotalShowsCountAndTime) {
   Progress progress("read", 0, options(Style::Bar));
   now_ += 1.5;
   progress.advance(7);
-  EXPECT_EQ(written(), "\rread  0  0.0 s\rread  7  1.5 s");
+  EXPECT_EQ(written(), "\rread  0  0.0 s\x1b[K\rread  7  1.5 s\x1b[K");
 }
 
 TEST_F(ProgressTest, AlmostDoneIsNotAHundredPercent) {
@@ -150,7 +150,7 @@ TEST_F(ProgressTest, MoreStepsThanTheTotalStayAtAHundredPercent) {
   written();
   now_ += 1;
   progress.advance(3);
-  EXPECT_EQ(written(), "\rload  [========================]  3/2  100%");
+  EXPECT_EQ(written(), "\rload  [========================]  3/2  100%\x1b[K");
 }
 
 TEST_F(ProgressTest, HugeTotalsDoNotOverflow) {
@@ -188,6 +188,85 @@ TEST_F(ProgressTest, AutoIsLinesWhenNotOnATerminal) {
   Progress progress("load", 4, options(Style::Auto));
   progress.advance(1);
   EXPECT_EQ(written(), "load: 25% (1/4)\n");
+}
+
+class NarrowProgress : public ProgressTest {
+ protected:
+  /// What a half finished bar looks like.
+  std::string drawn(int64_t columns) {
+    ProgressOptions narrow = options(Style::Bar);
+    narrow.columns = [columns] { return columns; };
+    Progress progress("calibrating", 128, narrow);
+    written();
+    now_ += 1;
+    progress.advance(64);
+    return written();
+  }
+};
+
+TEST_F(NarrowProgress, BarShrinksAndThenPartsAreLeftOut) {
+  const std::pair<int64_t, const char*> cases[] = {
+      {80, "calibrating  [============>           ]  64/128  50%  1.0 s left"},
+      {60, "calibrating  [=========>         ]  64/128  50%  1.0 s left"},
+      {47, "calibrating  [===>  ]  64/128  50%  1.0 s left"},
+      {46, "calibrating  64/128  50%  1.0 s left"},
+      {37, "calibrating  64/128  50%  1.0 s left"},
+      {36, "calibrating  64/128  50%"},
+      {25, "calibrating  64/128  50%"},
+      {24, "calibrating  50%"},
+      {17, "calibrating  50%"},
+      {10, "calibrati"},
+      {1, ""},
+      {0, ""},
+  };
+  for (const auto& [columns, line] : cases)
+    EXPECT_EQ(drawn(columns), "\r" + std::string(line) + "\x1b[K") << columns;
+}
+
+TEST_F(NarrowProgress, RowsOfALineThatWasBrokenByResizingAreErased) {
+  int64_t columns = 80;
+  ProgressOptions resized = options(Style::Bar);
+  resized.columns = [&columns] { return columns; };
+  Progress progress("calibrating", 128, resized);
+  now_ += 1;
+  progress.advance(64);
+  written();
+  columns = 30;  // the 64 characters of the line are on three rows now
+  now_ += 1;
+  progress.advance(32);
+  EXPECT_EQ(written(), "\r\x1b[K\x1b[A\x1b[K\x1b[Acalibrating  96/128  75%\x1b[K");
+  columns = 80;
+  now_ += 1;
+  progress.advance(1);
+  EXPECT_THAT(written(), testing::StartsWith("\rcalibrating  [=="));
+}
+
+TEST_F(ProgressTest, ACallbackSeesEachStepWhateverTheStyle) {
+  ProgressOptions quiet = options(Style::Quiet);
+  std::vector<std::string> seen;
+  quiet.on_advance = [&](const std::string& label, int64_t done, int64_t total) {
+    seen.push_back(label + " " + std::to_string(done) + "/" + std::to_string(total));
+  };
+  Progress progress("load", 4, quiet);
+  progress.advance(3);
+  progress.advance();
+  progress.finish();
+  EXPECT_THAT(seen, testing::ElementsAre("load 3/4", "load 4/4"));
+  EXPECT_EQ(written(), "");
+}
+
+TEST_F(NarrowProgress, RowsThatAreFullAreCountedOnce) {
+  int64_t columns = 80;
+  ProgressOptions resized = options(Style::Bar);
+  resized.columns = [&columns] { return columns; };
+  Progress progress("calibrating", 128, resized);
+  now_ += 1;
+  progress.advance(64);
+  written();
+  columns = 32;  // 64 characters on two rows
+  now_ += 1;
+  progress.advance(32);
+  EXPECT_EQ(written(), "\r\x1b[K\x1b[Acalibrating  96/128  75%\x1b[K");
 }
 
 TEST_F(ProgressTest, NegativeNumbersAreRefused) {

@@ -96,5 +96,17 @@ const UnknownCase kUnknown[] = {
 INSTANTIATE_TEST_SUITE_P(Cases, RegistryUnknown, testing::ValuesIn(kUnknown),
                          [](const auto& info) { return std::string(info.param.name); });
 
+TEST(Registry, OtherNamesAreSuggestedAndNotFound) {
+  Registry<int> registry = numbers({"minmax", "mse"});
+  registry.suggest("absmax", "minmax");
+  EXPECT_FALSE(registry.contains("absmax"));
+  EXPECT_THAT([&] { registry.get("AbsMax"); },
+              testing::ThrowsMessage<Error>("unknown observer 'AbsMax'; did you mean 'minmax'?"));
+  EXPECT_EQ(registry.did_you_mean("mes"), "; did you mean 'mse'?");
+  EXPECT_EQ(registry.did_you_mean("nothing like it"), "");
+  EXPECT_THAT([&] { registry.suggest("x", "max"); },
+              testing::ThrowsMessage<Error>("there is no observer 'max'"));
+}
+
 }  // namespace
 }  // namespace sparsebit::registry_test

@@ -5,7 +5,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <fstream>
 
 namespace sparsebit::yaml_test {
@@ -89,6 +94,82 @@ TEST(Yaml, ReferencesThatGrowAreAnError) {
     text += "]\n";
   }
   EXPECT_THAT(error_of([&] { parse(text); }), testing::HasSubstr("nested too deeply or too large"));
+}
+
+std::string repeated(const std::string& text, size_t times) {
+  std::string result;
+  for (size_t i = 0; i < times; ++i) result += text;
+  return result;
+}
+
+TEST(Yaml, AliasesAreCopies) {
+  const Yaml root = parse("A: &a\n  B: [1, 2]\nC: *a\n");
+  EXPECT_EQ(root.get("C").get("B").items()[1].to_int(), 2);
+  EXPECT_EQ(root.get("C").get("B").items()[1].where(), "q.yaml:2: C.B[1]")
+      << "the line of the anchor, the path of the alias";
+  EXPECT_EQ(parse("- &k name\n- {*k : 1}\n").items()[1].get("name").to_int(), 1);
+  EXPECT_EQ(parse("- &a 1\n- &a 2\n- *a\n").items()[2].to_int(), 2);
+  EXPECT_EQ(parse("&a A: 1\nB: &b\nC: *b\nD: *a\n").get("C").where(), "q.yaml:3: C");
+}
+
+TEST(Yaml, LimitsOfWhatAFileMayHold) {
+  const std::string rule =
+      ": the document is nested too deeply or too large; the limits are 100 levels, 200000 values "
+      "and 32 MiB of text, with all aliases written out";
+  const std::string deep = repeated("[", 100) + repeated("]", 100);
+  EXPECT_EQ(error_of([&] { parse(deep); }), "");
+  EXPECT_EQ(error_of([&] { parse("- " + deep); }), "q.yaml:1" + rule);
+  EXPECT_EQ(error_of([&] { parse("&a [*a]"); }), "q.yaml:1" + rule) << "endless";
+  EXPECT_EQ(error_of([&] { parse(repeated("-\n", 199'999)); }), "");
+  EXPECT_EQ(error_of([&] { parse(repeated("-\n", 200'000)); }), "q.yaml:200001" + rule);
+  const std::string text = "- &a " + std::string(1'000'000, 'x') + "\n";
+  EXPECT_EQ(error_of([&] { parse(text + repeated("- *a\n", 30)); }), "");
+  EXPECT_EQ(error_of([&] { parse(text + repeated("- *a\n", 40)); }), "q.yaml:1" + rule);
+  EXPECT_EQ(error_of([] { parse("? " + std::string(1025, 'k') + "\n: 1\n"); }),
+            "q.yaml:1: a key has 1025 characters; the limit is 1024");
+  EXPECT_EQ(error_of([] { parse(std::string((1 << 20) + 1, ' ')); }),
+            "q.yaml: too large for a configuration (1048577 bytes; the limit is 1 MiB)");
+}
+
+/// Megabytes that the largest file takes with this text in it again and again, in a new process.
+int megabytes_for(const std::string& begin, const std::string& text) {
+  const std::string document = begin + repeated(text, ((1 << 20) - begin.size()) / text.size());
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    const auto peak = [] {
+      struct rusage usage {};
+      ::getrusage(RUSAGE_SELF, &usage);
+      return usage.ru_maxrss / 1024;
+    };
+    const long before = peak();
+    error_of([&] { parse(document); });
+    std::_Exit(static_cast<int>(std::min(peak() - before, 2550L) / 10));  // an exit code is a byte
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status)) << text;
+  return 10 * WEXITSTATUS(status);
+}
+
+TEST(Yaml, HostileFilesTakeLittleMemory) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "its allocator keeps what is freed";
+#endif
+  constexpr int kMost = 300;
+  EXPECT_LT(megabytes_for("", "["), kMost);
+  EXPECT_LT(megabytes_for("[", "a,"), kMost);
+  EXPECT_LT(megabytes_for("", "{a: "), kMost);
+  EXPECT_LT(megabytes_for("", "- "), kMost);
+  EXPECT_LT(megabytes_for("", "-\n"), kMost);
+  EXPECT_LT(megabytes_for("", "x"), kMost);
+  EXPECT_LT(megabytes_for("- &a " + std::string(100'000, 'x') + "\n", "- *a\n"), kMost);
+}
+
+TEST(Yaml, ErrorsOfTheParserAreOurs) {
+  EXPECT_EQ(error_of([] { parse("A: 1\nB: *none\n"); }),
+            "q.yaml:2: not valid YAML: the referenced anchor is not defined");
+  EXPECT_EQ(error_of([] { parse("A: \"\\\x1b\"\n"); }),
+            "q.yaml:1: not valid YAML: unknown escape character: \\x1b");
 }
 
 TEST(Yaml, ReadsFiles) {

@@ -24,7 +24,7 @@ CustomConfig parse(const std::string& text) {
   return parse_custom_config(parse_yaml(text, "c.yaml"));
 }
 
-TEST(CustomConfig, ReadsTheAncestorsSettings) {
+TEST(CustomConfig, ReadsTheSettingsOfMqbench) {
   const CustomConfig config = parse(R"(
 extra_qconfig_dict:
   w_observer: MSEObserver
@@ -51,7 +51,7 @@ extra_qconfig_dict:
 }
 
 /// Names of this library are accepted, too.
-TEST(CustomConfig, NamesOfTheAncestorsObserversAndQuantizers) {
+TEST(CustomConfig, NamesOfMqbenchsObserversAndQuantizers) {
   const auto read_as = [](const char* key, const char* name) {
     const CustomConfig config =
         parse(std::string("extra_qconfig_dict: {a_") + key + ": " + name + "}");

@@ -194,7 +194,7 @@ TEST(PrepareByPlatform, SettingsThatThePlatformDoesNotHaveAreErrors) {
       [&] {
         prepare_by_platform(model, "tensorrt", {.weights = {{"QUANTIZER.BIT", "4"}}});
       },
-      ThrowsMessage<Error>(HasSubstr("BACKEND tensorrt runs 8 bits, not 4")));
+      ThrowsMessage<Error>(HasSubstr("BACKEND tensorrt supports 8 bits, not 4")));
 }
 
 /// LSQ divides a scale's gradient by sqrt(N * qmax) unless the setting is off.
@@ -219,7 +219,7 @@ TEST(PrepareByPlatform, GradientScalingOfLsqCanBeSwitchedOff) {
   EXPECT_TRUE(at::allclose(divided * divisor, whole));
   EXPECT_GT(whole.abs().max().item<float>(), 0);
   EXPECT_THAT([&] { gradient(", w_fakeq_params: {scale: 1}"); },
-              ThrowsMessage<Error>(HasSubstr("calibration finds where scales")));
+              ThrowsMessage<Error>(HasSubstr("calibration sets the initial scale")));
 }
 
 /// Passes given by name run although the platform's config does not fold batch norms.

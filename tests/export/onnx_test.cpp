@@ -191,6 +191,19 @@ TEST(ToOnnx, LargeModelsKeepTheirWeightsInASecondFile) {
   EXPECT_TRUE(std::filesystem::exists(dir / "m.onnx.data"));
 }
 
+TEST(ToOnnx, RecurrentLayersWithoutALayerAreErrors) {
+  const std::vector<fx::Value> inputs = {at::ones({3, 1, 2}), at::ones({4, 2}), at::ones({4, 4})};
+  for (const char* layers : {"0", "-1", "3", "9223372036854775807"}) {
+    const std::string graph = std::string(
+                                  "%x = input()\n%w = input()\n%r = input()\n"
+                                  "%y = torch.rnn_tanh(%x, None, [%w, %r], False, ") +
+                              layers + ", 0.0, False, False, False)\nreturn (%y)\n";
+    EXPECT_THAT([&] { export_text(graph, inputs); },
+                ThrowsMessage<Error>(HasSubstr(std::string("num_layers is ") + layers +
+                                               ", but flat_weights holds 2 tensors")));
+  }
+}
+
 TEST(ToOnnx, ErrorsSayWhatToDo) {
   const auto relu = parse_module("%x = input()\n%y = torch.relu(%x)\nreturn %y\n");
   EXPECT_THAT([&] { to_onnx(*relu, {.opset = 10}); },

@@ -2,12 +2,16 @@
 
 #include "core/temp_dir.h"
 #include "sparsebit/core/atomic_file.h"
+#include "sparsebit/core/error.h"
 #include "sparsebit/io/onnx_file.h"
 #include "sparsebit/io/onnx_tensor.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <optional>
 
 namespace sparsebit::exports::test::onnxruntime_test {
 namespace {
@@ -95,6 +99,153 @@ TEST(OnnxRuntime, ABadModelDoesNotStopTheOthers) {
   EXPECT_THAT(results[0].error, HasSubstr("bad.onnx"));
   EXPECT_THAT(results[1].error, HasSubstr("'x'"));
   EXPECT_EQ(results[2].error, "");
+}
+
+// --- a process that does not do what it should --------------------------------------------------
+
+/// Sets a variable while it is alive.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    const char* const before = std::getenv(name);
+    if (before != nullptr) before_ = before;
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~Variable() {
+    if (before_) ::setenv(name_, before_->c_str(), 1);
+    if (!before_) ::unsetenv(name_);
+  }
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+/// A shell script in place of the Python that has ONNX Runtime.
+class StandIn {
+ public:
+  explicit StandIn(const std::string& script, const std::string& seconds = "60")
+      : file_(write(dir_ / "python", script)),
+        program_("SPARSEBIT_ONNXRUNTIME", file_),
+        seconds_("SPARSEBIT_RUNTIME_SECONDS", seconds) {}
+
+ private:
+  static std::string write(const std::filesystem::path& file, const std::string& script) {
+    write_file_atomically(file, "#!/bin/sh\n" + script);
+    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    return file;
+  }
+
+  TempDir dir_;
+  std::string file_;
+  Variable program_, seconds_;
+};
+
+const std::string kStart = "echo '{\"ok\": true, \"version\": \"1\"}'\n";
+const std::string kLoad =
+    "read question; echo '{\"ok\": true, \"session\": 0, \"inputs\": [], \"outputs\": [\"y\"]}'\n";
+
+std::string answers(const std::string& json) { return "read question; echo '" + json + "'\n"; }
+
+/// The error of loading and running a model.
+std::string error_with(const std::string& script, const std::string& seconds = "60") {
+  const StandIn program(script, seconds);
+  try {
+    exports::OnnxRuntime runtime;
+    const exports::OrtSession session = runtime.load("m.onnx");
+    runtime.run(session, {});
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(OnnxRuntimeProcess, AnswersOfAStandIn) {
+  EXPECT_EQ(error_with(kStart + kLoad +
+                       answers(R"({"ok": true, "tensors": [{"type": "int8", )"
+                               R"("shape": [2], "bytes": 2}]})") +
+                       "printf ab"),
+            "");
+}
+
+const std::string kLate = "did not answer within 2 s when asked to ";
+
+TEST(OnnxRuntimeProcess, SilenceIsAnErrorAfterAWhile) {
+  EXPECT_THAT(error_with("exec sleep 60", "2"),
+              AllOf(HasSubstr("ONNX Runtime was not found"), HasSubstr(kLate + "start")));
+  EXPECT_THAT(
+      error_with(kStart + "exec sleep 60", "2"),
+      AllOf(HasSubstr("python' " + kLate + "load m.onnx"),
+            HasSubstr("SPARSEBIT_RUNTIME_SECONDS=N in the environment gives it N seconds")));
+}
+
+TEST(OnnxRuntimeProcess, SilenceWhileAModelRunsIsAnError) {
+  const std::string tensor =
+      R"({"ok": true, "tensors": [{"type": "int8", "shape": [2], "bytes": 2}]})";
+  EXPECT_THAT(error_with(kStart + kLoad + "exec sleep 60", "2"), HasSubstr(kLate + "run m.onnx"));
+  EXPECT_THAT(error_with(kStart + kLoad + answers(tensor) + "printf a; exec sleep 60", "2"),
+              HasSubstr(kLate + "run m.onnx"));
+}
+
+TEST(OnnxRuntimeProcess, UnexpectedAnswersAreErrors) {
+  const std::string unexpected = "ONNX Runtime's process answered something unexpected: ";
+  EXPECT_THAT(error_with("echo hello"), HasSubstr("ONNX Runtime was not found (" + unexpected +
+                                                  "'hello', which is not JSON"));
+  EXPECT_EQ(error_with(kStart + answers("oops")), unexpected + "'oops', which is not JSON");
+  EXPECT_EQ(error_with(kStart + answers("{}")), unexpected + "an answer without 'ok'");
+  EXPECT_EQ(error_with(kStart + answers(R"({"ok": true, "session": "a"})")),
+            unexpected + "'session' with the size '\"a\"'");
+  EXPECT_EQ(error_with(kStart + answers(R"({"ok": false})")),
+            unexpected + "an answer without 'error'");
+  EXPECT_EQ(error_with(kStart + kLoad + answers(R"({"ok": true, "tensors": [1, 2]})")),
+            unexpected + "'tensors' has 2 entries instead of 1");
+}
+
+TEST(OnnxRuntimeProcess, AnnouncedSizesAreNotAllocatedBlindly) {
+  EXPECT_THAT(error_with(kStart + kLoad +
+                         answers(R"({"ok": true, "tensors": [{"type": "int8", "shape": )"
+                                 R"([4000000000000000], "bytes": 4000000000000000}]})")),
+              HasSubstr("the answer of ONNX Runtime with m.onnx needs 4 PB of memory"));
+}
+
+TEST(OnnxRuntimeProcess, NothingIsAskedAfterAnUnexpectedAnswer) {
+  const StandIn program(kStart + "echo oops\n" + kLoad);
+  exports::OnnxRuntime runtime;
+  EXPECT_THROW(runtime.load("m.onnx"), Error);
+  EXPECT_THAT([&] { runtime.load("m.onnx"); },
+              testing::ThrowsMessage<Error>(HasSubstr("unexpected: 'oops'")));
+}
+
+TEST(OnnxRuntimeProcess, ItsOwnErrorsLeaveItUsable) {
+  const StandIn program(kStart + answers(R"({"ok": false, "error": "no\u001b model"})") + kLoad);
+  exports::OnnxRuntime runtime;
+  EXPECT_THAT([&] { runtime.load("m.onnx"); }, testing::ThrowsMessage<Error>("no\\x1b model"));
+  EXPECT_THAT(runtime.load("m.onnx").outputs, ElementsAre("y"));
+}
+
+TEST(OnnxRuntimeProcess, PathsThatAreNotTextAreErrors) {
+  const StandIn program(kStart + kLoad);
+  exports::OnnxRuntime runtime;
+  EXPECT_THAT(
+      [&] { runtime.load("m\xff.onnx"); },
+      testing::ThrowsMessage<Error>("ONNX Runtime cannot be asked to load m\\xff.onnx: a name "
+                                    "or path is not UTF-8; rename it"));
+  EXPECT_EQ(runtime.load("m.onnx").number, 0);
+}
+
+TEST(OnnxRuntimeProcess, TheTimeLimitIsANumberOfSeconds) {
+  for (const char* text : {"0", "-1", "1s", "inf", "nan", "soon"}) {
+    const StandIn program(kStart, text);
+    try {
+      exports::OnnxRuntime runtime;
+      ADD_FAILURE() << text;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), ErrorKind::InvalidArgument);
+      EXPECT_EQ(e.what(),
+                "SPARSEBIT_RUNTIME_SECONDS: expected a positive number of seconds, found '" +
+                    std::string(text) + "'");
+    }
+  }
 }
 
 }  // namespace

@@ -56,6 +56,11 @@ TEST(ImageFile, WhatIsNoImageIsAnErrorThatNamesIt) {
   expect_error(bitmap(2, 1, ""), "a.png: the image cannot be decoded");
   expect_error(bitmap(90000, -90000, ""),
                "a.png: 54 bytes cannot hold the 90000x90000 pixels that its header declares");
+  // A PNG file of 30000x30000 pixels, and as many bytes as that takes at least.
+  const std::string png("\x89PNG\r\n\x1A\n\0\0\0\x0DIHDR\0\0\x75\x30\0\0\x75\x30\x08\x02\0\0\0",
+                        29);
+  expect_error(png + std::string(120'000, '\0'),
+               "a.png: the image has 30000x30000 pixels; at most 268435456 (2^28) are read");
   for (const char* name : {"color.jpg", "progressive.jpg"}) {
     const std::string whole = read_file(std::filesystem::path(SPARSEBIT_IMAGES) / name);
     expect_error(whole.substr(0, whole.size() - 20), "a.png: truncated JPEG file");

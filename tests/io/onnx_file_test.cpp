@@ -213,6 +213,57 @@ const BadName kBadNames[] = {
 INSTANTIATE_TEST_SUITE_P(Places, OnnxNames, testing::ValuesIn(kBadNames),
                          [](const auto& info) { return std::string(info.param.name); });
 
+struct SameName {
+  const char* name;
+  void (*add)(onnx::GraphProto& graph);
+  const char* message;
+};
+
+class OnnxSameNames : public testing::TestWithParam<SameName> {};
+
+TEST_P(OnnxSameNames, AreRefused) {
+  onnx::ModelProto model = small_model();
+  model.mutable_graph()->mutable_node(0)->set_name("first");
+  model.mutable_graph()->add_input()->set_name("x");
+  GetParam().add(*model.mutable_graph());
+  EXPECT_THAT([&] { parse_onnx(model.SerializeAsString(), "m"); },
+              ThrowsMessage<Error>(GetParam().message));
+}
+
+const SameName kSameNames[] = {
+    {"Inputs", [](onnx::GraphProto& graph) { graph.add_input()->set_name("x"); },
+     "m: the input 'x' is there twice"},
+    {"InputsWithADefault",
+     [](onnx::GraphProto& graph) {
+       graph.add_input()->set_name("w");
+       graph.add_input()->set_name("w");
+     },
+     "m: the input 'w' is there twice"},
+    {"Initializers", [](onnx::GraphProto& graph) { graph.add_initializer()->set_name("w"); },
+     "m: the initializer 'w' is there twice"},
+    {"SparseInitializers",
+     [](onnx::GraphProto& graph) {
+       graph.add_sparse_initializer()->mutable_values()->set_name("w");
+     },
+     "m: the initializer 'w' is there twice"},
+    {"InSubgraph",
+     [](onnx::GraphProto& graph) {
+       onnx::AttributeProto& body = *graph.mutable_node(0)->add_attribute();
+       body.set_name("body");
+       body.mutable_g()->add_input()->set_name("i");
+       body.mutable_g()->add_input()->set_name("i");
+     },
+     "m: node 'first' (Add), attribute 'body': the input 'i' is there twice"},
+};
+INSTANTIATE_TEST_SUITE_P(Places, OnnxSameNames, testing::ValuesIn(kSameNames),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(OnnxFile, AnInitializerCalledLikeAnInputIsItsDefault) {
+  onnx::ModelProto model = small_model();
+  for (const char* name : {"x", "w"}) model.mutable_graph()->add_input()->set_name(name);
+  EXPECT_EQ(parse_onnx(model.SerializeAsString(), "m").graph().input_size(), 2);
+}
+
 TEST(OnnxFile, FormsOfText) {
   for (const char* good : {"", "a", "\xC3\xA9", "\xE2\x82\xAC", "\xED\x9F\xBF", "\xEE\x80\x80",
                            "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"}) {

@@ -84,8 +84,10 @@ TEST(Preprocess, WrongSettingsNameTheirLine) {
   EXPECT_THAT([] { read("layout: nhwc"); },
               ThrowsMessage<Error>(HasSubstr("expected chw or hwc, found 'nhwc'")));
   EXPECT_THAT([] { preprocess_preset("imagnet"); },
+              ThrowsMessage<Error>("unknown preprocessing 'imagnet'; did you mean 'imagenet'?"));
+  EXPECT_THAT([] { preprocess_preset("quux-8"); },
               ThrowsMessage<Error>(HasSubstr(
-                  "unknown preprocessing 'imagnet'; known: imagenet, timm, vit, inception")));
+                  "unknown preprocessing 'quux-8'; known: imagenet, timm, vit, inception")));
   EXPECT_THAT([] { read("resize: 8\nletterbox: [8, 8]"); },
               ThrowsMessage<Error>(HasSubstr("resize, letterbox and crop_pct exclude each other")));
   EXPECT_THAT([] { read("crop_pct: 0.9"); },

@@ -148,7 +148,7 @@ TEST(QuantModel, EveryModelOfTheZooComputesWhatItDid) {
 
 /// Inputs of convolutions, of the pooling and of the classifier; not of batch norms, activations,
 /// sums and the maximum.
-TEST(QuantModel, PointsOfResNet18AreTheAncestors) {
+TEST(QuantModel, PointsOfResNet18AreThoseOfThePythonSparsebit) {
   const zoo::Example example = zoo::make("resnet18");
   for (const char* schedule : {"", "SCHEDULE: {FUSE_BN: true}"}) {
     QuantModel model(*example.model, config_of(schedule), example.inputs);
@@ -182,7 +182,7 @@ std::map<std::string, int> quantized_operators(const QuantModel& model) {
   return counts;
 }
 
-TEST(QuantModel, PointsOfOtherModelsAreTheAncestors) {
+TEST(QuantModel, PointsOfOtherModelsAreThoseOfThePythonSparsebit) {
   using Counts = std::map<std::string, int>;
   const std::vector<std::pair<const char*, Counts>> expected = {
       {"mobilenet_v2", {{"conv2d", 52}, {"adaptive_avg_pool2d", 1}, {"linear", 1}}},

@@ -16,7 +16,8 @@ std::vector<OrtResult> run_onnxruntime(const std::vector<OrtCase>& cases) {
       result.outputs = runtime.run(session, c.inputs);
       runtime.unload(session);
     } catch (const Error& e) {
-      if (e.kind() == ErrorKind::Io) throw;  // a failure of ONNX Runtime, not of the model
+      if (e.kind() == ErrorKind::Io || e.kind() == ErrorKind::TooLarge)
+        throw;  // a failure of ONNX Runtime, not of the model
       result.error = e.what();
     }
     results.push_back(std::move(result));

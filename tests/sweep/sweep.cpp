@@ -4,8 +4,8 @@
 // to ONNX, and compares the results of ONNX Runtime. Prints one line of JSON: `difference` and
 // `onnxruntime_difference`, or `error`. scripts/run_sweep.py makes the models and the table.
 
-#include "cli/model_outputs.h"
-#include "cli/model_source.h"
+#include "easy/model_outputs.h"
+#include "easy/model_source.h"
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/export/onnx.h"
 #include "sparsebit/fx/interpreter.h"
@@ -71,15 +71,15 @@ json check(const std::string& model_file, const fs::path& input_file, const fs::
   std::string stage = "import";
   try {
     const auto start = std::chrono::steady_clock::now();
-    cli::LoadedModel model =
-        cli::load_model(model_file, {.shapes = {{"", {input.sizes().vec(), input.scalar_type()}}}});
+    easy::LoadedModel model =
+        easy::load_model(model_file, {.shapes = {{"", {input.sizes().vec(), input.scalar_type()}}}});
     report["import_seconds"] = seconds_since(start);
     report["nodes"] = model.module->graph().size();
     stage = "run";
     fx::Interpreter interpreter(*model.module, fx::RunMode::Inference);
     std::vector<at::Tensor> actual;
-    for (const cli::ModelOutput& output :
-         cli::flatten_outputs(*model.module, interpreter.run({input}))) {
+    for (const easy::ModelOutput& output :
+         easy::flatten_outputs(*model.module, interpreter.run({input}))) {
       actual.push_back(output.tensor);
     }
     report["difference"] = difference(actual, expected);

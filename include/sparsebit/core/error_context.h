@@ -9,11 +9,17 @@
 
 namespace sparsebit {
 
-/// The message of an exception; for libtorch exceptions without the backtrace.
-inline std::string message_of(const std::exception& e) {
-  const auto* torch_error = dynamic_cast<const c10::Error*>(&e);
-  return torch_error ? torch_error->what_without_backtrace() : e.what();
-}
+/// What went wrong, in one sentence: an Error's own text; of other exceptions the first line,
+/// without names of their library, places in its sources and requests to report a bug.
+std::string reason_of(const std::exception& e);
+
+/// The same, and who says so where that is PyTorch: "PyTorch refused this: mat1 and mat2 shapes
+/// cannot be multiplied (1x3 and 4x2)".
+std::string message_of(const std::exception& e);
+
+/// `error` with `start` before its text, for instance the place in a config that led to it; its
+/// frames stay frames.
+Error behind(const std::string& start, const Error& error, ErrorKind kind);
 
 /// Runs `run`. Exceptions thrown by `run` are rethrown as Error with one more context frame;
 /// exceptions of libtorch and other libraries become InvalidArgument with their own message. Only

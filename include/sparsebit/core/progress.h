@@ -11,15 +11,18 @@ namespace sparsebit {
 /// How a Progress is displayed.
 struct ProgressOptions {
   enum class Style {
-    Auto,   ///< Bar if `out` is std::cerr and stderr is a terminal, otherwise Lines
-    Bar,    ///< one line, redrawn in place
+    Auto,   ///< Bar if `out` leads to a terminal that can move its cursor, otherwise Lines
+    Bar,    ///< one line, redrawn in place, as wide as the terminal is at that moment
     Lines,  ///< one line per quarter, for log files
     Quiet,  ///< nothing
   };
 
   std::ostream* out = &std::cerr;  ///< not owned; must outlive the Progress
   Style style = Style::Auto;
-  std::function<double()> clock;  ///< time in seconds; empty: the steady clock
+  std::function<double()> clock;  ///< seconds since any fixed moment; empty: the steady clock
+  std::function<int64_t()> columns = {};  ///< of the terminal; empty: those of `out`, or 80
+  /// Called after each advance(), whatever the style: for programs that show progress themselves.
+  std::function<void(const std::string& label, int64_t done, int64_t total)> on_advance = {};
 };
 
 /// Shows the progress of a loop.
@@ -58,9 +61,11 @@ class Progress {
   double elapsed() const { return options_.clock() - start_; }
   int64_t percent() const;
   std::string count() const;
-  std::string bar() const;
-  std::string bar_line(bool done) const;
-  void redraw(const std::string& line);
+  std::string bar(int64_t width) const;
+  std::string time_text(bool done) const;
+  std::string bar_line(bool done, int64_t most) const;
+  std::string erase_drawn(int64_t columns) const;
+  void redraw(bool done);
   void stop();
 
   std::string label_;
@@ -70,7 +75,7 @@ class Progress {
   double last_drawn_ = 0;
   int64_t done_ = 0;
   int64_t quarters_shown_ = 0;
-  size_t drawn_width_ = 0;
+  int64_t drawn_width_ = 0;
   bool finished_ = false;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/letter_case.h"
 #include "sparsebit/core/near_match.h"
 
 #include <functional>
@@ -70,6 +71,19 @@ class Registry {
     return sorted;
   }
 
+  /// Lets errors name `name` to those who write `other`, which does not become a name by that.
+  void suggest(std::string other, std::string name) {
+    SPARSEBIT_CHECK(contains(name), InvalidArgument, "there is no ", noun_, " '", name, "'");
+    suggestions_.insert_or_assign(std::move(other), std::move(name));
+  }
+
+  /// "; did you mean 'minmax'?" for an unknown name, or nothing when no name is near.
+  std::string did_you_mean(std::string_view name) const {
+    const auto meant = suggestions_.find(lower_case(std::string(name)));
+    if (meant != suggestions_.end()) return "; did you mean '" + meant->second + "'?";
+    return ::sparsebit::did_you_mean(name, names());
+  }
+
   /// How many entries there are.
   size_t size() const { return entries_.size(); }
 
@@ -81,7 +95,7 @@ class Registry {
 
   std::string hint(std::string_view name) const {
     const std::vector<std::string> known = names();
-    if (std::string near = did_you_mean(name, known); !near.empty()) return near;
+    if (std::string near = did_you_mean(name); !near.empty()) return near;
     if (known.empty()) return "; none are known";
     if (known.size() > kMostListed) return "; " + std::to_string(known.size()) + " are known";
     std::string list = "; known: " + known.front();
@@ -91,6 +105,7 @@ class Registry {
 
   std::string noun_;
   std::map<std::string, Entry, std::less<>> entries_;
+  std::map<std::string, std::string> suggestions_;  ///< what people write, in small letters
 };
 
 }  // namespace sparsebit

@@ -1,9 +1,8 @@
 #pragma once
 
 #include "sparsebit/deploy/tensor_range.h"
+#include "sparsebit/io/onnx_proto.h"
 #include "sparsebit/quant/quant_model.h"
-
-#include <onnx/onnx_pb.h>
 
 #include <memory>
 #include <string>

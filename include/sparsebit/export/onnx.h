@@ -2,9 +2,8 @@
 
 #include "sparsebit/fx/graph_module.h"
 #include "sparsebit/io/onnx_file.h"
+#include "sparsebit/io/onnx_proto.h"
 #include "sparsebit/platforms/platform.h"
-
-#include <onnx/onnx_pb.h>
 
 #include <filesystem>
 #include <map>

@@ -27,6 +27,7 @@ struct OrtOptions {
 struct OrtSession {
   int number;
   std::vector<std::string> inputs, outputs;  ///< names, in the order of the file
+  std::string file = {};                     ///< for messages
 };
 
 /// ONNX Runtime in a child process, so that nothing links against it and it checks exported files
@@ -36,9 +37,16 @@ struct OrtSession {
 /// `onnxruntime`. SPARSEBIT_ONNXRUNTIME names the folder or the Python interpreter; without it,
 /// these are tried in turn: the folder `onnxruntime` beside that of the program,
 /// PREFIX/share/sparsebit/onnxruntime, ~/.cache/sparsebit/onnxruntime, and `python3`.
+///
+/// It has 60 seconds to start and 600 for each reply, or the number in SPARSEBIT_RUNTIME_SECONDS;
+/// then it is killed and TooLarge is thrown, as when its results are larger than the memory limit.
+/// An unexpected end or reply throws Io. After these errors every call throws them
+/// again. The thread that creates this object must outlive it: the process is killed when that
+/// thread ends.
 class OnnxRuntime {
  public:
-  /// Throws Unsupported, saying how to install it, when it is not found.
+  /// Throws Unsupported, saying how to install it, when it is not found; InvalidArgument when
+  /// SPARSEBIT_RUNTIME_SECONDS is not a positive number.
   OnnxRuntime();
   ~OnnxRuntime();
 

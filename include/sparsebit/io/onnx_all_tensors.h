@@ -1,8 +1,7 @@
 #pragma once
 
+#include "sparsebit/io/onnx_proto.h"
 #include "sparsebit/io/onnx_subgraphs.h"
-
-#include <onnx/onnx_pb.h>
 
 namespace sparsebit::io {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <onnx/onnx_pb.h>
+#include "sparsebit/io/onnx_proto.h"
 
 #include <cstdint>
 #include <filesystem>

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "sparsebit/core/mapped_file.h"
+#include "sparsebit/io/onnx_proto.h"
 
 #include <ATen/core/Tensor.h>
-#include <onnx/onnx_pb.h>
 
 #include <filesystem>
 #include <map>

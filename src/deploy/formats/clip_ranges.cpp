@@ -16,8 +16,11 @@ std::vector<DeployFile> write_clip_ranges(const DeployModel& model) {
 }
 
 ClipRanges read_clip_ranges(const std::string& content) {
-  return read_json(content, "clip_ranges", [](const Json& json) {
-    return json.at("tensorrt").at("blob_range").get<ClipRanges>();
+  return read_json(content, "clip_ranges", [](const View& json) {
+    ClipRanges found;
+    for (const auto& [tensor, bound] : json["tensorrt"]["blob_range"].entries())
+      found[tensor] = bound.number();
+    return found;
   });
 }
 

@@ -42,12 +42,12 @@ Json encodings_json(const std::vector<TensorRange>& ranges, const ToJson& to_jso
 }
 
 template <class FromJson>
-Encodings read_encodings(const Json& json, const FromJson& from_json) {
+Encodings read_encodings(const View& json, const FromJson& from_json) {
   Encodings found;
   for (auto [key, into] : {std::pair{"activation_encodings", &found.activations},
                            std::pair{"param_encodings", &found.params}}) {
-    for (const auto& [tensor, list] : json.at(key).items()) {
-      for (const Json& encoding : list) (*into)[tensor].push_back(from_json(encoding));
+    for (const auto& [tensor, list] : json[key].entries()) {
+      for (const View& encoding : list.items()) (*into)[tensor].push_back(from_json(encoding));
     }
   }
   return found;

@@ -46,8 +46,11 @@ std::vector<DeployFile> write_nnie(const DeployModel& model) {
 }
 
 std::map<std::string, std::vector<double>> read_nnie(const std::string& content) {
-  return read_json(content, "nnie", [](const Json& json) {
-    return json.at("nnie").at("gfpq_param_dict").get<std::map<std::string, std::vector<double>>>();
+  return read_json(content, "nnie", [](const View& json) {
+    std::map<std::string, std::vector<double>> found;
+    for (const auto& [node, numbers] : json["nnie"]["gfpq_param_dict"].entries())
+      found[node] = numbers.numbers();
+    return found;
   });
 }
 

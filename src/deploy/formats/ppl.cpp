@@ -23,12 +23,11 @@ std::vector<DeployFile> write_ppl(const DeployModel& model) {
 }
 
 std::map<std::string, PplRange> read_ppl(const std::string& content) {
-  return read_json(content, "ppl", [](const Json& json) {
+  return read_json(content, "ppl", [](const View& json) {
     std::map<std::string, PplRange> found;
-    for (const auto& [tensor, range] : json.at("ppl").items()) {
-      found[tensor] = {list_of(range.at("step")), list_of(range.at("zero_point")),
-                       list_of(range.at("min")), list_of(range.at("max")),
-                       range.at("bit").get<int>()};
+    for (const auto& [tensor, range] : json["ppl"].entries()) {
+      found[tensor] = {list_of(range["step"]), list_of(range["zero_point"]), list_of(range["min"]),
+                       list_of(range["max"]), range["bit"].integer<int>()};
     }
     return found;
   });

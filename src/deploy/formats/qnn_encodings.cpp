@@ -21,14 +21,14 @@ std::vector<DeployFile> write_qnn_encodings(const DeployModel& model) {
 }
 
 Encodings read_qnn_encodings(const std::string& content) {
-  return read_json(content, "qnn_encodings", [](const Json& json) {
-    return read_encodings(json, [](const Json& e) {
-      return Encoding{.bits = e.at("bitwidth").get<int>(),
-                      .min = e.at("min").get<double>(),
-                      .max = e.at("max").get<double>(),
-                      .scale = e.at("scale").get<double>(),
-                      .offset = e.at("offset").get<int64_t>(),
-                      .is_symmetric = e.at("is_symmetric").get<std::string>() == "True"};
+  return read_json(content, "qnn_encodings", [](const View& json) {
+    return read_encodings(json, [](const View& e) {
+      return Encoding{.bits = e["bitwidth"].integer<int>(),
+                      .min = e["min"].number(),
+                      .max = e["max"].number(),
+                      .scale = e["scale"].number(),
+                      .offset = e["offset"].integer(),
+                      .is_symmetric = e["is_symmetric"].text() == "True"};
     });
   });
 }

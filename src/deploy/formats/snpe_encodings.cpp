@@ -17,11 +17,10 @@ std::vector<DeployFile> write_snpe_encodings(const DeployModel& model) {
 }
 
 Encodings read_snpe_encodings(const std::string& content) {
-  return read_json(content, "snpe_encodings", [](const Json& json) {
-    return read_encodings(json, [](const Json& e) {
-      return Encoding{.bits = e.at("bitwidth").get<int>(),
-                      .min = e.at("min").get<double>(),
-                      .max = e.at("max").get<double>()};
+  return read_json(content, "snpe_encodings", [](const View& json) {
+    return read_encodings(json, [](const View& e) {
+      return Encoding{
+          .bits = e["bitwidth"].integer<int>(), .min = e["min"].number(), .max = e["max"].number()};
     });
   });
 }

@@ -73,13 +73,13 @@ std::vector<DeployFile> write_stpu_minmax(const DeployModel& model) {
 }
 
 StpuRanges read_stpu_minmax(const std::string& content) {
-  return read_json(content, "stpu_minmax", [](const Json& json) {
+  return read_json(content, "stpu_minmax", [](const View& json) {
     StpuRanges found;
-    for (const auto& [key, entry] : json.items()) {
-      if (entry.contains("alpha")) {
-        found.biases[key] = entry.at("alpha").get<double>();
+    for (const auto& [key, entry] : json.entries()) {
+      if (entry.find("alpha")) {
+        found.biases[key] = entry["alpha"].number();
       } else {
-        found.tensors[key] = {entry.at("min").get<double>(), entry.at("max").get<double>()};
+        found.tensors[key] = {entry["min"].number(), entry["max"].number()};
       }
     }
     return found;

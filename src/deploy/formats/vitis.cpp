@@ -20,10 +20,10 @@ std::vector<DeployFile> write_vitis(const DeployModel& model) {
 }
 
 std::map<std::string, VitisRange> read_vitis(const std::string& content) {
-  return read_json(content, "vitis", [](const Json& json) {
+  return read_json(content, "vitis", [](const View& json) {
     std::map<std::string, VitisRange> found;
-    for (const auto& [tensor, range] : json.at("vitis").items())
-      found[tensor] = {range.at("scale").get<double>(), range.at("fix_pos").get<int>()};
+    for (const auto& [tensor, range] : json["vitis"].entries())
+      found[tensor] = {range["scale"].number(), range["fix_pos"].integer<int>()};
     return found;
   });
 }

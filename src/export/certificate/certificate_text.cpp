@@ -1,3 +1,5 @@
+#include "sparsebit/core/how_many.h"
+#include "sparsebit/core/printable_text.h"
 #include "sparsebit/export/certificate.h"
 
 #include <fmt/format.h>
@@ -15,7 +17,7 @@ using nlohmann::ordered_json;
 std::string line_of(const Comparison& comparison, size_t width) {
   if (!comparison.missing.empty())
     return fmt::format("  {:<{}}  not compared: {}\n", to_string(comparison.runner), width,
-                       comparison.missing);
+                       printable(comparison.missing, kMostOfMessage));
   double most = 0, largest = 0, relative = 0;
   std::string answers;
   for (const OutputDifference& output : comparison.outputs) {

@@ -174,6 +174,7 @@ class Certifier {
     try {
       runtime_ = std::make_unique<OnnxRuntime>();
     } catch (const Error& e) {
+      if (e.kind() != ErrorKind::Unsupported) throw;
       for (const Runner runner : {Runner::NotOptimized, Runner::Optimized})
         trials_.push_back({.runner = runner, .run = {}, .missing = e.what()});
       return;

@@ -2,14 +2,20 @@
 
 #include "onnxruntime_runners.h"
 
+#include "export/onnxruntime/onnxruntime_answer.h"
 #include "sparsebit/core/child_process.h"
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/error_context.h"
+#include "sparsebit/core/memory_limit.h"
+#include "sparsebit/core/printable_text.h"
 
 #include <ATen/ATen.h>
 #include <nlohmann/json.hpp>
 
-#include <array>
+#include <charconv>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -18,52 +24,85 @@ namespace {
 
 using nlohmann::json;
 
-/// Types that libtorch and ONNX Runtime both have, by ONNX Runtime's names.
-constexpr std::array<std::pair<const char*, at::ScalarType>, 9> kTypes = {{{"float32", at::kFloat},
-                                                                           {"float64", at::kDouble},
-                                                                           {"float16", at::kHalf},
-                                                                           {"int8", at::kChar},
-                                                                           {"int16", at::kShort},
-                                                                           {"int32", at::kInt},
-                                                                           {"int64", at::kLong},
-                                                                           {"uint8", at::kByte},
-                                                                           {"bool", at::kBool}}};
-
 json describe(const std::string& name, const at::Tensor& tensor) {
-  for (const auto& [type, dtype] : kTypes) {
-    if (dtype == tensor.scalar_type())
-      return {{"name", name},
-              {"type", type},
-              {"shape", tensor.sizes().vec()},
-              {"bytes", tensor.nbytes()}};
-  }
-  throw Error(ErrorKind::Unsupported,
-              c10::str("ONNX Runtime does not support tensors of type ", tensor.scalar_type()));
+  const std::optional<std::string> type = ort_type(tensor.scalar_type());
+  SPARSEBIT_CHECK(type, Unsupported, "ONNX Runtime does not support tensors of type ",
+                  tensor.scalar_type());
+  return {
+      {"name", name}, {"type", *type}, {"shape", tensor.sizes().vec()}, {"bytes", tensor.nbytes()}};
 }
 
-std::optional<at::ScalarType> dtype_called(const std::string& name) {
-  for (const auto& [type, dtype] : kTypes) {
-    if (type == name) return dtype;
+/// The request as one line. Throws InvalidArgument for names and paths that are not UTF-8.
+std::string line_of(const json& question, const std::string& asked) {
+  try {
+    return question.dump() + "\n";
+  } catch (const json::exception&) {
+    throw Error(ErrorKind::InvalidArgument, c10::str("ONNX Runtime cannot be asked to ", asked,
+                                                     ": a name or path is not UTF-8; rename it"));
   }
-  return std::nullopt;
+}
+
+/// Returns what `read` reads from a reply. Kills the process when that fails: where the next reply
+/// begins is unknown then.
+template <class Read>
+auto understood(ChildProcess& process, const Read& read) {
+  try {
+    return read();
+  } catch (const Error& e) {
+    process.fail(e);
+  } catch (const std::exception& e) {  // no memory
+    process.fail(Error(ErrorKind::TooLarge, message_of(e)));
+  }
 }
 
 /// Sends a request with tensors and returns the reply. Throws `kind` with ONNX Runtime's message.
-json ask(ChildProcess& process, const json& question, ErrorKind kind,
-         std::span<const OnnxRuntime::Tensors> inputs = {}) {
-  json asked = question;
+/// @param asked  the request in words, for messages: "load model.onnx".
+OrtAnswer ask(ChildProcess& process, const std::string& asked, const json& question, ErrorKind kind,
+              std::span<const OnnxRuntime::Tensors> inputs = {}) {
+  json with_tensors = question;
   std::vector<at::Tensor> data;
   for (const OnnxRuntime::Tensors& tensors : inputs) {
     for (const auto& [name, tensor] : tensors) {
       data.push_back(tensor.contiguous());
-      asked["tensors"].push_back(describe(name, data.back()));
+      with_tensors["tensors"].push_back(describe(name, data.back()));
     }
   }
-  process.send(asked.dump() + "\n");
+  const std::string line = line_of(with_tensors, asked);
+  process.begin(asked);
+  process.send(line);
   for (const at::Tensor& tensor : data) process.send(tensor.data_ptr(), tensor.nbytes());
-  json answer = json::parse(process.receive_line());
-  if (!answer.at("ok").get<bool>()) throw Error(kind, answer.at("error").get<std::string>());
+  const std::string reply = process.receive_line();
+  std::string error;
+  OrtAnswer answer = understood(process, [&] {
+    OrtAnswer read(reply);
+    if (!read.flag("ok")) error = read.text("error");
+    return read;
+  });
+  if (!answer.flag("ok")) throw Error(kind, error);
   return answer;
+}
+
+// --- starting it --------------------------------------------------------------------------------
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+/// The time limit of SPARSEBIT_RUNTIME_SECONDS. Throws InvalidArgument unless it is positive.
+ChildProcess::Limits limits() {
+  constexpr const char* kName = "SPARSEBIT_RUNTIME_SECONDS";
+  ChildProcess::Limits limits{
+      .remedy = c10::str(kName, "=N in the environment gives it N seconds for each answer")};
+  const std::string told = variable(kName);
+  if (told.empty()) return limits;
+  const char* const end = told.data() + told.size();
+  const auto [stop, error] = std::from_chars(told.data(), end, limits.seconds);
+  SPARSEBIT_CHECK(
+      error == std::errc() && stop == end && limits.seconds > 0 && std::isfinite(limits.seconds),
+      InvalidArgument, kName, ": expected a positive number of seconds, found '", printable(told),
+      "'");
+  return limits;
 }
 
 /// ONNX Runtime leaves an empty log file in TMPDIR at each start; an invalid folder prevents that.
@@ -72,17 +111,19 @@ std::map<std::string, std::string> without_logs(std::map<std::string, std::strin
   return environment;
 }
 
-std::unique_ptr<ChildProcess> start_node(const std::filesystem::path& folder) {
+std::unique_ptr<ChildProcess> start_node(const std::filesystem::path& folder,
+                                         const ChildProcess::Limits& limits) {
   SPARSEBIT_CHECK(std::filesystem::exists(folder / "node_modules" / "onnxruntime-node"), Io,
                   folder.string(), " has no node_modules/onnxruntime-node");
   return std::make_unique<ChildProcess>(
       std::vector<std::string>{"node", "--input-type=module", "--eval", kNodeRunner},
-      without_logs({{"SPARSEBIT_ONNXRUNTIME", folder.string()}}));
+      without_logs({{"SPARSEBIT_ONNXRUNTIME", folder.string()}}), limits);
 }
 
-std::unique_ptr<ChildProcess> start_python(const std::string& interpreter) {
+std::unique_ptr<ChildProcess> start_python(const std::string& interpreter,
+                                           const ChildProcess::Limits& limits) {
   return std::make_unique<ChildProcess>(std::vector<std::string>{interpreter, "-c", kPythonRunner},
-                                        without_logs({}));
+                                        without_logs({}), limits);
 }
 
 /// PREFIX, or the build folder, of PREFIX/bin/PROGRAM or
@@ -94,11 +135,6 @@ std::filesystem::path prefix() {
   return above.filename() == "libexec" ? above.parent_path() : above;
 }
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
 /// The default folder of install_onnxruntime.sh.
 std::filesystem::path cache_folder() {
   const std::filesystem::path told = variable("XDG_CACHE_HOME"), home = variable("HOME");
@@ -106,14 +142,25 @@ std::filesystem::path cache_folder() {
 }
 
 /// Starts it from SPARSEBIT_ONNXRUNTIME or from the first default location that exists.
-std::unique_ptr<ChildProcess> start() {
+std::unique_ptr<ChildProcess> start(const ChildProcess::Limits& limits) {
   if (const std::string told = variable("SPARSEBIT_ONNXRUNTIME"); !told.empty())
-    return std::filesystem::is_directory(told) ? start_node(told) : start_python(told);
+    return std::filesystem::is_directory(told) ? start_node(told, limits)
+                                               : start_python(told, limits);
   for (const auto& folder :
        {prefix() / "onnxruntime", prefix() / "share/sparsebit/onnxruntime", cache_folder()}) {
-    if (std::filesystem::is_directory(folder)) return start_node(folder);
+    if (std::filesystem::is_directory(folder)) return start_node(folder, limits);
   }
-  return start_python("python3");
+  return start_python("python3", limits);
+}
+
+/// Throws TooLarge when the tensors that a reply announces exceed the memory limit.
+void check_results_fit(const std::vector<OrtTensor>& tensors, const std::string& file) {
+  int64_t bytes = 0;
+  for (const OrtTensor& tensor : tensors) {
+    if (__builtin_add_overflow(bytes, tensor.bytes, &bytes))
+      bytes = std::numeric_limits<int64_t>::max();
+  }
+  check_memory(bytes, "the answer of ONNX Runtime with " + file);
 }
 
 /// The command that installs ONNX Runtime.
@@ -125,9 +172,12 @@ std::string how_to_install() {
 }  // namespace
 
 OnnxRuntime::OnnxRuntime() {
+  const ChildProcess::Limits allowed = limits();
   try {
-    process_ = start();
-    version_ = json::parse(process_->receive_line()).at("version").get<std::string>();
+    process_ = start(allowed);
+    constexpr double kSeconds = 60;
+    process_->begin("start", kSeconds);
+    version_ = OrtAnswer(process_->receive_line()).text("version");
   } catch (const std::exception& e) {  // no such program, or an unexpected reply
     throw Error(ErrorKind::Unsupported,
                 c10::str("ONNX Runtime was not found (", e.what(), "): `", how_to_install(),
@@ -148,50 +198,66 @@ OnnxRuntime::Tensors OnnxRuntime::by_name(const OrtSession& session,
 }
 
 OrtSession OnnxRuntime::load(const std::filesystem::path& model, const OrtOptions& options) {
-  const json answer = ask(*process_,
-                          {{"do", "load"},
-                           {"model", std::filesystem::absolute(model).string()},
-                           {"optimize", options.optimize},
-                           {"threads", options.threads},
-                           {"optimized", options.optimized.string()}},
-                          ErrorKind::InvalidModel);
-  return {answer.at("session").get<int>(), answer.at("inputs").get<std::vector<std::string>>(),
-          answer.at("outputs").get<std::vector<std::string>>()};
+  const std::string file = printable(model.string());
+  const OrtAnswer answer = ask(*process_, "load " + file,
+                               {{"do", "load"},
+                                {"model", std::filesystem::absolute(model).string()},
+                                {"optimize", options.optimize},
+                                {"threads", options.threads},
+                                {"optimized", options.optimized.string()}},
+                               ErrorKind::InvalidModel);
+  return understood(*process_, [&] {
+    return OrtSession{answer.number("session"), answer.texts("inputs"), answer.texts("outputs"),
+                      file};
+  });
 }
 
 void OnnxRuntime::unload(const OrtSession& session) {
-  ask(*process_, {{"do", "unload"}, {"session", session.number}}, ErrorKind::Internal);
+  ask(*process_, "unload " + session.file, {{"do", "unload"}, {"session", session.number}},
+      ErrorKind::Internal);
 }
 
 std::vector<at::Tensor> OnnxRuntime::run(const OrtSession& session, const Tensors& inputs) {
-  const json answer = ask(*process_, {{"do", "run"}, {"session", session.number}},
-                          ErrorKind::InvalidArgument, {&inputs, 1});
-  std::vector<at::Tensor> results;
+  const OrtAnswer answer =
+      ask(*process_, "run " + session.file, {{"do", "run"}, {"session", session.number}},
+          ErrorKind::InvalidArgument, {&inputs, 1});
   std::string unknown;
-  for (const json& told : answer.at("tensors")) {
-    const std::optional<at::ScalarType> dtype = dtype_called(told.at("type").get<std::string>());
-    if (!dtype) unknown = told.at("type").get<std::string>();
-    // Tensors of unknown types must be read, too, since the next reply follows them.
-    results.push_back(dtype ? at::empty(told.at("shape").get<std::vector<int64_t>>(), *dtype)
-                            : at::empty({told.at("bytes").get<int64_t>()}, at::kByte));
-    process_->receive(results.back().data_ptr(), results.back().nbytes());
-  }
+  std::vector<at::Tensor> results = understood(*process_, [&] {
+    const std::vector<OrtTensor> tensors = answer.tensors("tensors", session.outputs.size());
+    check_results_fit(tensors, session.file);
+    std::vector<at::Tensor> places;
+    for (const OrtTensor& tensor : tensors) {
+      if (!tensor.dtype) unknown = tensor.type;
+      // Tensors of unknown types must be read, too, since the next reply follows them.
+      places.push_back(tensor.dtype ? at::empty(tensor.shape, *tensor.dtype)
+                                    : at::empty({tensor.bytes}, at::kByte));
+    }
+    return places;
+  });
+  for (at::Tensor& result : results) process_->receive(result.data_ptr(), result.nbytes());
   SPARSEBIT_CHECK(unknown.empty(), Unsupported,
-                  "ONNX Runtime returned a tensor of unsupported type ", unknown);
+                  "ONNX Runtime returned a tensor of unsupported type ", printable(unknown));
   return results;
 }
 
 std::vector<RunTimes> OnnxRuntime::time(const std::vector<OrtSession>& sessions,
                                         const std::vector<Tensors>& inputs, int rounds) {
   json question = {{"do", "time"}, {"rounds", rounds}};
-  for (const OrtSession& session : sessions) question["sessions"].push_back(session.number);
+  std::string asked = "time";
+  for (const OrtSession& session : sessions) {
+    question["sessions"].push_back(session.number);
+    asked += " " + session.file;
+  }
   for (const Tensors& tensors : inputs) question["counts"].push_back(tensors.size());
-  const json answer = ask(*process_, question, ErrorKind::InvalidArgument, inputs);
-  std::vector<RunTimes> times;
-  for (size_t i = 0; i < sessions.size(); ++i)
-    times.push_back({answer.at("wall").at(i).get<std::vector<double>>(),
-                     answer.at("cpu").at(i).get<std::vector<double>>()});
-  return times;
+  const OrtAnswer answer = ask(*process_, asked, question, ErrorKind::InvalidArgument, inputs);
+  return understood(*process_, [&] {
+    const auto count = static_cast<size_t>(rounds);
+    const auto wall = answer.table("wall", sessions.size(), count);
+    const auto cpu = answer.table("cpu", sessions.size(), count);
+    std::vector<RunTimes> times;
+    for (size_t i = 0; i < sessions.size(); ++i) times.push_back({wall[i], cpu[i]});
+    return times;
+  });
 }
 
 }  // namespace sparsebit::exports

@@ -1,5 +1,7 @@
 #include "export/ops/families.h"
 
+#include "sparsebit/core/error.h"
+
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -60,9 +62,9 @@ class Layers {
     directions_ = c.flag("bidirectional") ? 2 : 1;
     bias_ = c.flag("bias");
     weights_ = c.tensors("flat_weights");
-    const auto per_direction = weights_.size() / static_cast<size_t>(layers_ * directions_);
-    projected_ = per_direction > (bias_ ? 4U : 2U);
-    per_direction_ = per_direction;
+    check_count();
+    per_direction_ = weights_.size() / static_cast<size_t>(layers_ * directions_);
+    projected_ = per_direction_ > (bias_ ? 4U : 2U);
   }
 
   NodeResult convert(const OnnxTensor& h0, const OnnxTensor& c0, bool lstm, bool nested) {
@@ -93,6 +95,17 @@ class Layers {
   struct Step {
     OnnxTensor sequence, h, c;
   };
+
+  /// Each direction of each layer has two matrices, two biases or none, and may have a projection.
+  void check_count() const {
+    const auto count = std::ssize(weights_);
+    const int64_t least = bias_ ? 4 : 2;
+    const bool is_right = layers_ > 0 && layers_ <= count && count % (layers_ * directions_) == 0 &&
+                          count / (layers_ * directions_) >= least &&
+                          count / (layers_ * directions_) <= least + 1;
+    SPARSEBIT_CHECK(is_right, InvalidModel, "num_layers is ", layers_, ", but flat_weights holds ",
+                    count, " tensors, of which a layer has ", least * directions_);
+  }
 
   OnnxTensor with_batch(const OnnxTensor& state, bool batched) {
     return state.present() && !batched ? w_.unsqueeze(state, {1}) : state;

@@ -33,9 +33,11 @@ std::string without_control_characters(std::string name) {
 }
 
 std::string describe(const onnx::NodeProto& node) {
-  const bool named = !node.name().empty() || node.output_size() == 0;
-  return without_control_characters("node '" + (named ? node.name() : node.output(0)) + "' (" +
-                                    node.op_type() + ")");
+  std::string name = node.name();
+  for (const std::string& output : node.output()) {  // the first may be left out
+    if (name.empty()) name = output;
+  }
+  return without_control_characters("node '" + name + "' (" + node.op_type() + ")");
 }
 
 std::string as_path(const std::string& name) {

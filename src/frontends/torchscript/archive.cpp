@@ -6,6 +6,7 @@
 #include "frontends/torchscript/newer_operators.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
+#include "sparsebit/core/letter_case.h"
 #include "sparsebit/core/mapped_file.h"
 #include "sparsebit/frontends/torchscript.h"
 
@@ -49,6 +50,17 @@ Checksums check_sizes(const std::filesystem::path& path) {
   return checksums;
 }
 
+/// libtorch finds records whatever the case of their letters.
+bool is_code_record(const std::string& name) {
+  const std::string lower = lower_case(name);
+  return lower.starts_with("code/") && lower.ends_with(".py");
+}
+
+[[noreturn]] void fail_damaged(const std::filesystem::path& path, const std::string& record,
+                               const std::string& problem) {
+  fail(ErrorKind::InvalidModel, path, "record '" + record + "' is damaged: " + problem);
+}
+
 /// Facts about the code of an archive, before it is compiled.
 struct CodeFacts {
   std::vector<std::string> foreign;  ///< operators of other libraries that it calls
@@ -56,23 +68,34 @@ struct CodeFacts {
   int64_t depth = 0;                 ///< how deeply compiling it nests at most
 };
 
-/// Checks a record that libtorch would read without validation.
+/// libtorch runs `__setstate__` of a class while it loads a file, and TorchScript can write files.
+void check_runs_nothing(const std::filesystem::path& path, const std::string& name,
+                        std::string_view code) {
+  if (code.find("__setstate__") == std::string_view::npos) return;
+  fail(ErrorKind::Unsupported, path,
+       "record '" + name +
+           "' defines __setstate__, which would run when the file is read; export the model to "
+           "ONNX, or without __getstate__ and __setstate__");
+}
+
+/// Checks a record that libtorch would read without validation. libtorch finds records regardless
+/// of letter case.
 ///
 /// @param facts  receives the facts about a record of code.
 void check_record(const std::filesystem::path& path, const std::string& name,
                   caffe2::serialize::PyTorchStreamReader& reader, const Checksums& checksums,
                   CodeFacts& facts) {
-  const bool is_pickle = name.ends_with(".pkl") || name.ends_with(".debug_pkl");
-  const bool is_code = name.starts_with("code/") && name.ends_with(".py");
+  const std::string lower = lower_case(name);
+  const bool is_pickle = lower.ends_with(".pkl") || lower.ends_with(".debug_pkl");
+  const bool is_code = is_code_record(name);
   if (!is_pickle && !is_code) return;
   const auto [data, size] = reader.getRecord(name);
   const std::string_view bytes(static_cast<const char*>(data.get()), size);
   std::string problem = checksum_problem(name, bytes, checksums);
   if (problem.empty()) problem = is_code ? source_problem(bytes) : pickle_problem(bytes);
-  if (!problem.empty()) {
-    fail(ErrorKind::InvalidModel, path, "record '" + name + "' is damaged: " + problem);
-  }
+  if (!problem.empty()) fail_damaged(path, name, problem);
   if (!is_code) return;
+  check_runs_nothing(path, name, bytes);
   for (std::string& name : declare_foreign_operators(bytes)) facts.foreign.push_back(name);
   for (std::string& name : declare_newer_operators(bytes)) facts.unknown.push_back(name);
   facts.depth += source_depth(bytes);
@@ -89,6 +112,12 @@ void check_kind(const std::filesystem::path& path, const Checksums& records) {
          "torch.jit.trace or torch.jit.script)");
   if (!records.contains("version") && !records.contains(".data/version"))
     fail(ErrorKind::InvalidModel, path, "is damaged: it has no record 'version'");
+  for (const auto& [name, checksum] : records) {
+    if (lower_case(name) == "model.json")
+      fail(ErrorKind::Unsupported, path,
+           "has a record 'model.json', the layout of torch before 1.4; load it with torch and save "
+           "it again");
+  }
 }
 
 /// Checks all records.
@@ -110,9 +139,23 @@ size_t stack_for(const std::filesystem::path& path, int64_t depth) {
   return kLargeStack + static_cast<size_t>(depth * kPerLevel);
 }
 
+/// Classes and functions, before libtorch imports them.
+void check_definitions(const std::filesystem::path& path) {
+  caffe2::serialize::PyTorchStreamReader reader(path.string());
+  for (const std::string& name : reader.getAllRecords()) {
+    if (!is_code_record(name)) continue;
+    const auto [data, size] = reader.getRecord(name);
+    const std::string problem = definitions_problem({static_cast<const char*>(data.get()), size});
+    if (!problem.empty()) fail_damaged(path, name, problem);
+  }
+}
+
 torch::jit::Module load_module(const std::filesystem::path& path, int64_t depth) {
   torch::jit::Module module;
-  const auto load = [&] { module = torch::jit::load(path.string(), c10::Device(at::kCPU)); };
+  const auto load = [&] {
+    check_definitions(path);
+    module = torch::jit::load(path.string(), c10::Device(at::kCPU));
+  };
   try {
     run_on_large_stack(stack_for(path, depth), load);
   } catch (const Error& e) {
@@ -166,14 +209,8 @@ std::string tensor_problem(const at::Tensor& tensor) {
 }
 
 std::string first_line(const std::exception& e) {
-  const std::string text = message_of(e);
-  size_t start = 0;
-  if (text.starts_with("[enforce fail at ")) start = text.find(']') + 1;  // a source line
-  constexpr std::string_view kBug = "please report a bug to PyTorch.";    // but the file is damaged
-  if (const size_t bug = text.find(kBug); bug != std::string::npos) start = bug + kBug.size();
-  start = text.find_first_not_of(" .\n", start);
-  if (start == std::string::npos) return "unknown error";
-  return text.substr(start, text.find('\n', start) - start);
+  const std::string text = reason_of(e);
+  return text.substr(0, text.find('\n'));
 }
 
 torch::jit::Module load_archive(const std::filesystem::path& path) {

@@ -30,6 +30,11 @@ std::string pickle_problem(std::string_view record);
 /// Checks a record of source code: statements nested too deeply for libtorch's parser.
 std::string source_problem(std::string_view code);
 
+/// A record of source code: a class or function that is not of the form torch writes. The nesting
+/// has to be sound, and the stack large. Throws what libtorch's parser throws for what is no code
+/// at all.
+std::string definitions_problem(std::string_view code);
+
 /// Upper bound of the recursion depth for compiling a record of source code: a function is compiled
 /// inside the function that calls it, so the depths of all functions add up.
 int64_t source_depth(std::string_view code);

@@ -161,6 +161,8 @@ Weights read_weights(const Args& a, const Kind& kind, const Tensor& x) {
   all.directions = number_of(a, "direction", {"forward", "reverse", "bidirectional"}) == 2 ? 2 : 1;
   all.hidden = all.r.size(2);
   const int64_t rows = kind.gates * all.hidden, d = all.directions;
+  SPARSEBIT_CHECK(all.hidden > 0, InvalidArgument, "R has shape ", all.r.sizes(),
+                  ", and a state has at least one feature");
   SPARSEBIT_CHECK(a.is_none("hidden_size") || a.integer("hidden_size") == all.hidden,
                   InvalidArgument, "hidden_size is ", a.integer("hidden_size"),
                   ", but R has a hidden size of ", all.hidden);

@@ -35,10 +35,58 @@ std::vector<at::Tensor> read_weights(const Args& a) {
   return weights;
 }
 
-Sequence read_sequence(const Args& a, const std::vector<at::Tensor>& weights, int64_t per_layer) {
-  const int64_t expected = a.integer("num_layers") * directions(a) * per_layer;
-  SPARSEBIT_CHECK(expected > 0 && weights.size() == static_cast<size_t>(expected), InvalidArgument,
-                  "flat_weights must hold ", expected, " tensors, got ", weights.size());
+/// The sizes of a cell, as its weights have them.
+struct CellSizes {
+  int64_t gates;
+  int64_t hidden;  ///< numbers of a state inside
+  int64_t output;  ///< numbers of what it gives
+  bool has_bias;
+
+  bool has_projection() const { return output != hidden; }
+  int64_t weights() const { return (has_bias ? 4 : 2) + (has_projection() ? 1 : 0); }
+};
+
+/// By the first layer's weights, and the flag `bias`.
+CellSizes cell_sizes(const Args& a, const std::vector<at::Tensor>& weights, int64_t gates) {
+  const int64_t rows = weights[0].size(0), output = weights[1].size(1);
+  SPARSEBIT_CHECK(rows > 0 && rows % gates == 0 && output > 0, InvalidArgument,
+                  "expected weights of ", gates,
+                  " gates with at least one feature each; "
+                  "weight_ih has shape ",
+                  weights[0].sizes(), ", weight_hh ", weights[1].sizes());
+  return {gates, rows / gates, output, a.flag("bias")};
+}
+
+/// The weights of one direction of a layer, from `first` on.
+void check_layer(const std::vector<at::Tensor>& weights, size_t first, const CellSizes& cell,
+                 int64_t inputs) {
+  const int64_t rows = cell.gates * cell.hidden;
+  std::vector<Ints> shapes = {{rows, inputs}, {rows, cell.output}};
+  if (cell.has_bias) shapes.insert(shapes.end(), 2, {rows});
+  if (cell.has_projection()) shapes.push_back({cell.output, cell.hidden});
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    SPARSEBIT_CHECK(weights[first + i].sizes() == at::IntArrayRef(shapes[i]), InvalidArgument,
+                    "tensor ", first + i, " of flat_weights must have shape ",
+                    at::IntArrayRef(shapes[i]), ", got ", weights[first + i].sizes());
+  }
+}
+
+void check_layers(const Args& a, const std::vector<at::Tensor>& weights, const CellSizes& cell) {
+  const auto count = std::ssize(weights);
+  const int64_t layers = a.integer("num_layers"), per_layer = directions(a) * cell.weights();
+  SPARSEBIT_CHECK(layers > 0 && count % per_layer == 0 && count / per_layer == layers,
+                  InvalidArgument, "num_layers is ", layers, ", but flat_weights holds ", count,
+                  " tensors, of which a layer has ", per_layer);
+  int64_t inputs = weights[0].size(1);
+  for (int64_t i = 0; i < layers * directions(a); ++i) {
+    if (i == directions(a)) inputs = cell.output * directions(a);
+    check_layer(weights, static_cast<size_t>(i * cell.weights()), cell, inputs);
+  }
+}
+
+Sequence read_sequence(const Args& a, const std::vector<at::Tensor>& weights,
+                       const CellSizes& cell) {
+  check_layers(a, weights, cell);
   Sequence s{a.tensor("input"), true, a.flag("batch_first") ? 0 : 1};
   s.batched = s.input.dim() == 3;
   SPARSEBIT_CHECK(s.batched || s.input.dim() == 2, InvalidArgument,
@@ -72,19 +120,19 @@ std::pair<Value, Value> read_pair(const Args& a) {
 
 Value lstm(const Args& a) {
   const std::vector<at::Tensor> weights = read_weights(a);
-  const bool bias = a.flag("bias");
   // torch.lstm has no proj_size: a projected output shows in the shapes.
-  const int64_t hidden = weights[0].size(0) / 4, output = weights[1].size(1);
-  const int64_t projection = output == hidden ? 0 : output;
+  const CellSizes cell = cell_sizes(a, weights, 4);
+  const int64_t projection = cell.has_projection() ? cell.output : 0;
   SPARSEBIT_CHECK(a.is_none("proj_size") || a.integer("proj_size") == projection, InvalidArgument,
                   "proj_size is ", a.integer("proj_size"), ", but the weights are made for ",
                   projection);
-  const Sequence s = read_sequence(a, weights, (bias ? 4 : 2) + (projection ? 1 : 0));
+  const Sequence s = read_sequence(a, weights, cell);
   const auto [h, c] = read_pair(a);
-  const at::Tensor states[] = {initial_state(a, h, s, output), initial_state(a, c, s, hidden)};
-  const auto [y, last_h, last_c] =
-      at::lstm(s.input, states, weights, bias, a.integer("num_layers"), a.number("dropout"),
-               a.flag("training"), a.flag("bidirectional"), a.flag("batch_first"));
+  const at::Tensor states[] = {initial_state(a, h, s, cell.output),
+                               initial_state(a, c, s, cell.hidden)};
+  const auto [y, last_h, last_c] = at::lstm(
+      s.input, states, weights, cell.has_bias, a.integer("num_layers"), a.number("dropout"),
+      a.flag("training"), a.flag("bidirectional"), a.flag("batch_first"));
   const at::Tensor out = s.restore_output(y);
   const at::Tensor end_h = s.restore_state(last_h), end_c = s.restore_state(last_c);
   if (a.flag("nested_state")) return Tuple{out, Tuple{end_h, end_c}};
@@ -93,13 +141,15 @@ Value lstm(const Args& a) {
 
 /// Recurrent networks with one state tensor. `run` is ATen's function for the kind of cell.
 template <class Run>
-Value single_state(const Args& a, Run run) {
+Value single_state(const Args& a, int64_t gates, Run run) {
   const std::vector<at::Tensor> weights = read_weights(a);
-  const bool bias = a.flag("bias");
-  const Sequence s = read_sequence(a, weights, bias ? 4 : 2);
-  const at::Tensor h = initial_state(a, a["hx"], s, weights[1].size(1));
+  const CellSizes cell = cell_sizes(a, weights, gates);
+  SPARSEBIT_CHECK(!cell.has_projection(), InvalidArgument, "weight_hh must have ", cell.hidden,
+                  " columns, got ", cell.output);
+  const Sequence s = read_sequence(a, weights, cell);
+  const at::Tensor h = initial_state(a, a["hx"], s, cell.hidden);
   const std::tuple<at::Tensor, at::Tensor> result =
-      run(s.input, h, weights, bias, a.integer("num_layers"), a.number("dropout"),
+      run(s.input, h, weights, cell.has_bias, a.integer("num_layers"), a.number("dropout"),
           a.flag("training"), a.flag("bidirectional"), a.flag("batch_first"));
   return Tuple{s.restore_output(std::get<0>(result)), s.restore_state(std::get<1>(result))};
 }
@@ -111,14 +161,23 @@ bool uses_relu(const Args& a) {
   return name == "relu";
 }
 
+/// Of a module that is to be made; larger ones are mistakes, and would overflow what follows.
+void check_size(const Args& a, const char* name, int64_t least) {
+  constexpr int64_t kMost = int64_t{1} << 24;
+  const int64_t size = a.has(name) ? a.integer(name) : least;
+  SPARSEBIT_CHECK(size >= least && size <= kMost, InvalidArgument, name, " must be between ", least,
+                  " and ", kMost, ", got ", size);
+}
+
 /// Parameters of all layers. `gates` is how many times the hidden size a layer computes.
 template <int64_t Gates>
 ModuleState layers_state(const Args& a, const MaybeGenerator& generator) {
+  for (const char* name : {"input_size", "hidden_size", "num_layers"}) check_size(a, name, 1);
+  check_size(a, "proj_size", 0);
   const int64_t hidden = a.integer("hidden_size");
   const int64_t projection = a.has("proj_size") ? a.integer("proj_size") : 0;
-  SPARSEBIT_CHECK(hidden > 0 && projection < hidden, InvalidArgument,
-                  "hidden_size must be positive and larger than proj_size, got ", hidden, " and ",
-                  projection);
+  SPARSEBIT_CHECK(projection < hidden, InvalidArgument,
+                  "hidden_size must be larger than proj_size, got ", hidden, " and ", projection);
   const int64_t output = projection > 0 ? projection : hidden;
   const double bound = 1.0 / std::sqrt(static_cast<double>(hidden));
   ModuleState state;
@@ -143,6 +202,7 @@ ModuleState layers_state(const Args& a, const MaybeGenerator& generator) {
 
 template <int64_t Gates>
 ModuleState cell_parameters(const Args& a, const MaybeGenerator& generator) {
+  for (const char* name : {"input_size", "hidden_size"}) check_size(a, name, 1);
   const int64_t hidden = a.integer("hidden_size"), rows = Gates * hidden;
   const double bound = 1.0 / std::sqrt(static_cast<double>(hidden));
   ModuleState state;
@@ -173,9 +233,30 @@ Step read_step(const Args& a) {
   return {x.dim() == 2 ? x : x.unsqueeze(0), x.dim() == 2};
 }
 
+void check_cell(const Args& a, const Step& step, int64_t gates) {
+  const at::Tensor ih = a.tensor("weight_ih"), hh = a.tensor("weight_hh");
+  const int64_t hidden = hh.dim() == 2 ? hh.size(1) : 0, rows = gates * hidden;
+  SPARSEBIT_CHECK(hidden > 0 && hh.size(0) == rows && ih.dim() == 2 && ih.size(0) == rows,
+                  InvalidArgument, "expected weights of ", gates,
+                  " gates with at least one feature each; weight_ih has shape ", ih.sizes(),
+                  ", weight_hh ", hh.sizes());
+  SPARSEBIT_CHECK(step.input.size(1) == ih.size(1), InvalidArgument,
+                  "input must have input_size = ", ih.size(1), " features, got ",
+                  step.input.size(1));
+  for (const char* name : {"bias_ih", "bias_hh"}) {
+    const auto bias = a.optional_tensor(name);
+    SPARSEBIT_CHECK(!bias || !bias->defined() || bias->sizes() == at::IntArrayRef(rows),
+                    InvalidArgument, name, " must have shape [", rows, "], got ", bias->sizes());
+  }
+}
+
 at::Tensor cell_state(const Args& a, const Value& given, const Step& step) {
-  if (!given.is_none()) return step.batched ? given.tensor() : given.tensor().unsqueeze(0);
-  return at::zeros({step.input.size(0), a.tensor("weight_hh").size(1)}, step.input.options());
+  const Ints shape = {step.input.size(0), a.tensor("weight_hh").size(1)};
+  if (given.is_none()) return at::zeros(shape, step.input.options());
+  const at::Tensor state = step.batched ? given.tensor() : given.tensor().unsqueeze(0);
+  SPARSEBIT_CHECK(state.sizes() == at::IntArrayRef(shape), InvalidArgument,
+                  "the state must have shape ", at::IntArrayRef(shape), ", got ", state.sizes());
+  return state;
 }
 
 /// Calls ATen's cell function with the state and the parameters.
@@ -187,6 +268,7 @@ auto call_cell(Function function, const Args& a, const Step& step, const State& 
 
 Value lstm_cell(const Args& a) {
   const Step step = read_step(a);
+  check_cell(a, step, 4);
   const auto [h, c] = read_pair(a);
   const std::vector<at::Tensor> state = {cell_state(a, h, step), cell_state(a, c, step)};
   const auto [next_h, next_c] = call_cell(at::lstm_cell, a, step, state);
@@ -195,11 +277,13 @@ Value lstm_cell(const Args& a) {
 
 Value gru_cell(const Args& a) {
   const Step step = read_step(a);
+  check_cell(a, step, 3);
   return step.restore(call_cell(at::gru_cell, a, step, cell_state(a, a["hx"], step)));
 }
 
 Value rnn_cell(const Args& a) {
   const Step step = read_step(a);
+  check_cell(a, step, 1);
   const auto function = uses_relu(a) ? at::rnn_relu_cell : at::rnn_tanh_cell;
   return step.restore(call_cell(function, a, step, cell_state(a, a["hx"], step)));
 }
@@ -256,7 +340,7 @@ void add_layers(OperatorTable& table) {
              .growth = Growth::Product,
              .recurrent_weights = {"flat_weights"},
              .kernel = [](const Args& a) {
-               return single_state(a, [](const auto&... x) { return at::gru(x...); });
+               return single_state(a, 3, [](const auto&... x) { return at::gru(x...); });
              }});
   table.add({.name = "rnn",
              .schema = extended(kLayers, "nonlinearity='tanh'"),
@@ -268,7 +352,7 @@ void add_layers(OperatorTable& table) {
              .growth = Growth::Product,
              .recurrent_weights = {"flat_weights"},
              .kernel = [](const Args& a) {
-               return single_state(a, [relu = uses_relu(a)](const auto&... x) {
+               return single_state(a, 1, [relu = uses_relu(a)](const auto&... x) {
                  return relu ? at::rnn_relu(x...) : at::rnn_tanh(x...);
                });
              }});

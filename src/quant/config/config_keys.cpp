@@ -147,6 +147,20 @@ const std::vector<TensorKey>& tensor_keys() {
   return keys;
 }
 
+namespace {
+
+/// As many parts of `path` as `like` has: what OBSERVR is near to is OBSERVER, not OBSERVER.TYPE.
+std::string first_parts(const std::string& path, const std::string& like) {
+  size_t end = 0;
+  for (auto dots = std::count(like.begin(), like.end(), '.'); dots >= 0; --dots) {
+    end = path.find('.', end == 0 ? 0 : end + 1);
+    if (end == std::string::npos) return path;
+  }
+  return path.substr(0, end);
+}
+
+}  // namespace
+
 void set_tensor_key(TensorConfig& config, Target target, const std::string& key,
                     const Yaml& value) {
   const std::string wanted = upper_case(key);
@@ -154,7 +168,7 @@ void set_tensor_key(TensorConfig& config, Target target, const std::string& key,
   for (const TensorKey& candidate : tensor_keys()) {
     if (!(target == Target::Weight ? candidate.for_weights : candidate.for_features)) continue;
     if (candidate.path == wanted) return candidate.set(config, value);
-    known.push_back(candidate.path);
+    known.push_back(first_parts(candidate.path, wanted));
   }
   throw Error(
       ErrorKind::InvalidArgument,

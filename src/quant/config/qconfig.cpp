@@ -3,7 +3,7 @@
 #include "quant/config/config_keys.h"
 #include "quant/config/platform_check.h"
 
-#include "sparsebit/core/error.h"
+#include "sparsebit/core/error_context.h"
 #include "sparsebit/core/glob.h"
 #include "sparsebit/core/letter_case.h"
 #include "sparsebit/core/near_match.h"
@@ -25,7 +25,7 @@ platforms::PlatformPtr platform_of(const Yaml& value, const platforms::PlatformP
   try {
     return platforms::find_platform(name);
   } catch (const Error& e) {
-    throw Error(ErrorKind::InvalidArgument, c10::str(value.where(), ": ", e.what()));
+    throw behind(value.where() + ": ", e, ErrorKind::InvalidArgument);
   }
 }
 
@@ -258,6 +258,10 @@ void check_qconfig(const QConfig& config) {
 
 QConfig default_qconfig(const platforms::PlatformPtr& platform) {
   return parse_qconfig(parse_yaml(platform->config, "the config of " + platform->name), platform);
+}
+
+QConfig default_qconfig(const std::string& platform) {
+  return default_qconfig(platforms::find_platform(platform));
 }
 
 }  // namespace sparsebit::quant

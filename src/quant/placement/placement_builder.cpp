@@ -168,14 +168,17 @@ void PlacementBuilder::check_groups(const Node& node, const at::Tensor& weight, 
 
 /// Reports all layers that GROUP_SIZE does not fit, as rules to be pasted into a config.
 void PlacementBuilder::check_no_misfits() const {
-  std::string rules;
+  if (misfits_.empty()) return;
+  Error error(ErrorKind::InvalidArgument,
+              c10::str("W.QUANTIZER.GROUP_SIZE does not divide the inputs of layer '",
+                       misfits_.front()->name(),
+                       "', or its weight cannot be grouped; to disable "
+                       "groups for all such layers, add to W:"));
+  error.add_context("SPECIFIC:");
+  error.add_context("-");
   for (const Node* node : misfits_)
-    rules += "\n    \"" + node->name() + "\": [\"QUANTIZER.GROUP_SIZE\", 0]";
-  SPARSEBIT_CHECK(misfits_.empty(), InvalidArgument, "W.QUANTIZER.GROUP_SIZE does not divide the ",
-                  "inputs of layer '", misfits_.front()->name(),
-                  "', or its weight cannot be grouped; to disable groups for all such layers, add "
-                  "to W:\n  SPECIFIC:\n  -",
-                  rules);
+    error.add_context("  \"" + node->name() + "\": [\"QUANTIZER.GROUP_SIZE\", 0]");
+  throw error;
 }
 
 void PlacementBuilder::note_unused_skips() {

@@ -149,7 +149,44 @@ TEST(OnnxRecurrent, NamesOfActivationsArrive) {
   EXPECT_FLOAT_EQ(run(*module, {at::full({1, 1, 1}, 1.0)})[0].item<float>(), 2.0F / 3.0F);
 }
 
-/// Torch's order of gates needs a copy of the weights; nodes with the same weights share the copy.
+std::string error_with(int64_t hidden, const Ints& w, const Ints& r, const Ints& b = {1, 40}) {
+  return import_error(ModelBuilder(14)
+                          .input("x", {kTime, kBatch, kInputs})
+                          .constant("w", at::zeros(w))
+                          .constant("r", at::zeros(r))
+                          .constant("b", at::zeros(b))
+                          .node("LSTM", {"x", "w", "r", "b"}, {"", "h"}, {{"hidden_size", hidden}})
+                          .output("h"));
+}
+
+TEST(OnnxRecurrent, SizesThatDoNotBelongTogetherAreErrors) {
+  using testing::HasSubstr;
+  const std::string node = "'h' (LSTM): ";
+  EXPECT_EQ(error_with(kHidden, {1, 20, 3}, {1, 20, 5}), "");
+  EXPECT_THAT(error_with(-5, {1, 20, 3}, {1, 20, 5}),
+              HasSubstr(node + "hidden_size is -5, and a state has at least one feature"));
+  EXPECT_THAT(error_with(0, {1, 20, 3}, {1, 20, 5}), HasSubstr(node + "hidden_size is 0, and"));
+  EXPECT_THAT(error_with(7, {1, 20, 3}, {1, 20, 5}),
+              HasSubstr(node + "hidden_size is 7, but R of shape [1, 20, 5] is made for 5"));
+  EXPECT_THAT(error_with(5, {1, 16, 3}, {1, 20, 5}),
+              HasSubstr(node + "W has shape [1, 16, 3], expected [1, 20, -1] (-1: any)"));
+  EXPECT_THAT(error_with(5, {1, 20, 3}, {1, 16, 5}),
+              HasSubstr(node + "R has shape [1, 16, 5], expected [1, 20, 5] (-1: any)"));
+  EXPECT_THAT(error_with(5, {20, 3}, {20, 5}), HasSubstr(node + "R has 2 axes, expected 3"));
+  EXPECT_THAT(error_with(5, {1, 20, 3}, {1, 20, 5}, {1, 20}),
+              HasSubstr(node + "B has shape [1, 20], expected [1, 40] (-1: any)"));
+  const std::string absurd =
+      import_error(ModelBuilder(14)
+                       .input("x", {kTime, kBatch, kInputs})
+                       .input("w", {-1, -1, -1})
+                       .input("r", {-1, -1, -1})
+                       .node("GRU", {"x", "w", "r"}, {"", "h"}, {{"hidden_size", int64_t{1} << 62}})
+                       .output("h"));
+  EXPECT_THAT(absurd, HasSubstr("'h' (GRU): hidden_size is 4611686018427387904; at most 16777216 "
+                                "can be read"));
+}
+
+/// Torch's order of gates needs a copy of the weights; many nodes with the same weights need one.
 TEST(OnnxRecurrent, NodesWithTheSameWeightsShareThem) {
   const auto module = ModelBuilder(14)
                           .input("x", {kTime, kBatch, kInputs})

@@ -32,6 +32,7 @@ TEST(ArchiveCheck, RealFilesAreSound) {
       EXPECT_EQ(checksum_problem(name, bytes, checksums), "") << name;
       EXPECT_EQ(name.ends_with("pkl") ? pickle_problem(bytes) : "", "") << name;
       EXPECT_EQ(name.ends_with(".py") ? source_problem(bytes) : "", "") << name;
+      EXPECT_EQ(name.ends_with(".py") ? definitions_problem(bytes) : "", "") << name;
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include "core/temp_dir.h"
 #include "frontends/torchscript/reference.h"
+#include "sparsebit/core/error.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -42,6 +43,26 @@ const Case kCases[] = {
 };
 INSTANTIATE_TEST_SUITE_P(TorchScript, AtenSpelling, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
+
+TEST(TorchScriptRecurrent, SizesThatDoNotBelongTogetherNameTheNode) {
+  const test::TempDir folder;
+  for (const char* layers : {"-1", "0", "9223372036854775807"}) {
+    const std::string path =
+        scripted(folder.path(),
+                 std::string("def forward(self, x, w, r):\n"
+                             "  y, h = torch.gru(x, torch.zeros([1, 2, 4]), [w, r], False, ") +
+                     layers + ", 0.0, False, False, False)\n  return y\n");
+    const TorchScriptModel imported = import_torchscript(path);
+    EXPECT_THAT(
+        [&] {
+          imported.module->invoke(
+              as_values({at::ones({3, 2, 5}), at::ones({12, 5}), at::ones({12, 4})}));
+        },
+        ::testing::ThrowsMessage<Error>(::testing::AllOf(
+            ::testing::HasSubstr(std::string("num_layers is ") + layers + ", but flat_weights"),
+            ::testing::HasSubstr("at node 'gru'"))));
+  }
+}
 
 TEST(TorchScriptInputs, ATupleIsOneInputPerTensor) {
   const test::TempDir folder;

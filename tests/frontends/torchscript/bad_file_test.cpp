@@ -4,9 +4,11 @@
 #include "frontends/torchscript/reference.h"
 #include "sparsebit/core/error.h"
 
+#include <ATen/ATen.h>
 #include <caffe2/serialize/inline_container.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/jit/api/module.h>
 
 #include <fstream>
 
@@ -107,6 +109,70 @@ TEST(TorchScriptBadFile, WithoutARecord) {
 }
 
 /// libtorch itself would read beyond the end of these records.
+/// All records of an archive under other names.
+template <class Rename>
+void copy_archive(const std::filesystem::path& from, const std::filesystem::path& to,
+                  Rename rename) {
+  caffe2::serialize::PyTorchStreamReader reader(from.string());
+  caffe2::serialize::PyTorchStreamWriter writer(to.string());
+  for (const std::string& name : reader.getAllRecords()) {
+    if (name == "version" || name == ".data/version") continue;  // the writer adds it
+    const auto [data, size] = reader.getRecord(name);
+    writer.writeRecord(rename(name), data.get(), size);
+  }
+  writer.writeEndOfFile();
+}
+
+TEST(TorchScriptBadFile, CodeThatRunsWhenTheFileIsRead) {
+  const test::TempDir folder;
+  const auto written = folder.path() / "written", path = folder.path() / "net.pt",
+             upper = folder.path() / "upper.pt";
+  torch::jit::Module module("Net");
+  module.register_parameter("w", at::ones({3}), false);
+  module.register_attribute("training", c10::BoolType::get(), false);
+  module.define(R"(
+def __getstate__(self) -> Tuple[Tensor, bool]:
+    return (self.w, self.training)
+
+def __setstate__(self, state: Tuple[Tensor, bool]) -> None:
+    self.w = state[0]
+    self.training = state[1]
+    torch.save(state[0], ")" +
+                written.string() +
+                R"(")
+
+def forward(self, x):
+    return x * self.w
+)");
+  module.save(path.string());
+  EXPECT_THAT(import_error(path),
+              AllOf(StartsWith(path.string() + ": record 'code/"),
+                    HasSubstr("defines __setstate__, which would run when the file is read; "
+                              "export the model to ONNX")));
+  copy_archive(path, upper, [](std::string name) {
+    if (name.starts_with("code/")) name.replace(0, 4, "CODE");
+    return name;
+  });
+  EXPECT_THAT(import_error(upper), HasSubstr("defines __setstate__"));
+  EXPECT_FALSE(std::filesystem::exists(written));
+}
+
+TEST(TorchScriptBadFile, LayoutOfOldVersions) {
+  const test::TempDir folder;
+  const auto path = folder.path() / "old.pt";
+  caffe2::serialize::PyTorchStreamReader reader(fixture("convnet.traced").string());
+  caffe2::serialize::PyTorchStreamWriter writer(path.string());
+  for (const char* name : {"data.pkl", "constants.pkl"}) {
+    const auto [data, size] = reader.getRecord(name);
+    writer.writeRecord(name, data.get(), size);
+  }
+  writer.writeRecord("model.json", "{}", 2);
+  writer.writeEndOfFile();
+  EXPECT_EQ(import_error(path), path.string() +
+                                    ": has a record 'model.json', the layout of torch before 1.4; "
+                                    "load it with torch and save it again");
+}
+
 TEST(TorchScriptBadFile, RecordsShorterThanTheirTensors) {
   const test::TempDir folder;
   const std::string path = (folder.path() / "short.pt").string();

@@ -180,10 +180,10 @@ TEST(Arithmetic, ErrorsNameOperandsAndShapes) {
   EXPECT_EQ(error_of("torch.mul(%a, 'x')", {normal({2})}),
             "wrong type; expected a tensor or a number, found str 'x'\n"
             "  in operator 'mul' with input=Tensor[2] float32");
-  EXPECT_EQ(
-      error_of("operator.sub(%a, %b)", {normal({2}), normal({3})}),
-      "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension "
-      "0\n  in operator 'sub' with input=Tensor[2] float32, other=Tensor[3] float32");
+  EXPECT_EQ(error_of("operator.sub(%a, %b)", {normal({2}), normal({3})}),
+            "PyTorch refused this: The size of tensor a (2) must match the size of tensor b (3) at "
+            "non-singleton dimension "
+            "0\n  in operator 'sub' with input=Tensor[2] float32, other=Tensor[3] float32");
   EXPECT_EQ(error_of("torch.add(%a, 1, beta=2)", {normal({2})}),
             "unknown argument 'beta'; the signature is (input, other, *, "
             "alpha=1, inplace=False)\n  in a call of torch.add");

@@ -92,10 +92,10 @@ TEST(Creation, TensorLiteralsEqualLibtorch) {
   });
   EXPECT_TRUE(evaluate("torch.tensor([1.0], requires_grad=True)", {}).tensor().requires_grad());
   EXPECT_TRUE(evaluate("torch.zeros(2, requires_grad=True)", {}).tensor().requires_grad());
-  EXPECT_EQ(
-      error_of("torch.tensor([[1, 2], [3]])"),
-      "stack expects each tensor to be equal size, but got [2] at entry 0 and [1] at entry 1\n"
-      "  in operator 'tensor' with data=list [[1, 2], [3]]");
+  EXPECT_EQ(error_of("torch.tensor([[1, 2], [3]])"),
+            "PyTorch refused this: stack expects each tensor to be equal size, but got [2] at "
+            "entry 0 and [1] at entry 1\n"
+            "  in operator 'tensor' with data=list [[1, 2], [3]]");
 }
 
 TEST(Creation, RangesEqualLibtorch) {

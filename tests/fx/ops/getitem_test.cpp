@@ -124,13 +124,13 @@ TEST(GetItem, BadIndicesAreErrors) {
             "  in operator 'getitem' with input=tuple (1, 2)");
   EXPECT_EQ(error_of("operator.getitem({a: 1}, 'b')").substr(0, 27), "the dict has no key str 'b'");
   EXPECT_EQ(error_of("operator.getitem(%a, slice(None, None, -1))", {x}),
-            "step must be greater than zero\n"
+            "PyTorch refused this: step must be greater than zero\n"
             "  in operator 'getitem' with input=Tensor[2, 3] float32");
   EXPECT_EQ(error_of("operator.getitem(%a, 2)", {x}),
-            "index 2 is out of bounds for dimension 0 with size 2\n"
+            "PyTorch refused this: index 2 is out of bounds for dimension 0 with size 2\n"
             "  in operator 'getitem' with input=Tensor[2, 3] float32");
   EXPECT_EQ(error_of("operator.getitem(%a, (0, 0, 0))", {x}),
-            "too many indices for tensor of dimension 2\n"
+            "PyTorch refused this: too many indices for tensor of dimension 2\n"
             "  in operator 'getitem' with input=Tensor[2, 3] float32, index=tuple (0, 0, 0)");
   EXPECT_EQ(error_of("operator.getitem(%a, 'x')", {x}),
             "invalid index of a tensor; expected ints, slices, None, '...', bools, tensors "

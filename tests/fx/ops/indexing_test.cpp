@@ -88,7 +88,7 @@ TEST(Indexing, WindowsEqualLibtorch) {
       {"%a.unfold(dimension=-1, size=2, step=1)", {x}},
   });
   EXPECT_EQ(error_of("torch.narrow(%a, 0, 2, 3)", {x}),
-            "start (2) + length (3) exceeds dimension size (3).\n"
+            "PyTorch refused this: start (2) + length (3) exceeds dimension size (3).\n"
             "  in operator 'narrow' with input=Tensor[3, 8] float32");
 }
 

@@ -129,7 +129,8 @@ TEST(Joining, WrongItemsAreNamed) {
             "wrong type; expected a tensor, found int 3\n  in argument 'tensors'\n"
             "  in operator 'cat' with tensors=list [tensor([0.0], dtype=torch.float32), 3]");
   EXPECT_EQ(error_of("%a.expand(2, 4)", {normal({3, 1})}),
-            "The expanded size of the tensor (2) must match the existing size (3) at non-singleton "
+            "PyTorch refused this: The expanded size of the tensor (2) must match the existing "
+            "size (3) at non-singleton "
             "dimension 0.  Target sizes: [2, 4].  Tensor sizes: [3, 1]\n"
             "  in operator 'expand' with input=Tensor[3, 1] float32, size=list [2, 4]");
 }

@@ -98,7 +98,7 @@ TEST(Math, ClampEqualsLibtorch) {
       {"%a.clamp_max_(%b)", {x, high}},
   });
   EXPECT_EQ(error_of("torch.clamp(%a)", {normal({2})}),
-            "torch.clamp: At least one of 'min' or 'max' must not be None\n"
+            "PyTorch refused this: torch.clamp: At least one of 'min' or 'max' must not be None\n"
             "  in operator 'clamp' with input=Tensor[2] float32");
 }
 

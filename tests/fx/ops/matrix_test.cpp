@@ -158,7 +158,8 @@ TEST(Matrix, ErrorsNameTheArgument) {
                   HasSubstr("wrong type; expected a tensor, found int 2\n  in argument 'other'")));
   EXPECT_THAT(
       [&] { evaluate("torch.mm(%a, %a)", {x}); },
-      ThrowsMessage<Error>("mat1 and mat2 shapes cannot be multiplied (4x3 and 4x3)\n  in operator "
+      ThrowsMessage<Error>("PyTorch refused this: mat1 and mat2 shapes cannot be multiplied (4x3 "
+                           "and 4x3)\n  in operator "
                            "'mm' with input=Tensor[4, 3] float32, mat2=Tensor[4, 3] float32"));
 }
 

@@ -84,7 +84,7 @@ TEST(OperatorTable, KernelErrorsGainTheOperatorAndShapes) {
   EXPECT_THAT(
       [&] { run_kernel(*matmul.op, bind_call(matmul, args, {})); },
       ThrowsMessage<Error>(
-          "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)\n"
+          "PyTorch refused this: mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)\n"
           "  in operator 'matmul' with input=Tensor[2, 3] float32, other=Tensor[4, 5] float32"));
 }
 

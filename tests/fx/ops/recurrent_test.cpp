@@ -193,7 +193,8 @@ TEST(Recurrent, ErrorsTellTheRule) {
         evaluate("torch.rnn_tanh(%a, %b, [%c, %d], True, 1, 0.0, False, False, False)",
                  {x, h, w, u});
       },
-      ThrowsMessage<Error>(HasSubstr("flat_weights must hold 4 tensors, got 2")));
+      ThrowsMessage<Error>(
+          HasSubstr("num_layers is 1, but flat_weights holds 2 tensors, of which a layer has 4")));
   EXPECT_THAT(
       [&] {
         evaluate("torch.lstm(%a, [%b]" + rest, {x, h, normal({16, 3}), normal({16, 4})});
@@ -208,7 +209,70 @@ TEST(Recurrent, ErrorsTellTheRule) {
       [] {
         create_state({"torch.nn.LSTM", {3, 4}, {{"proj_size", 4}}});
       },
-      ThrowsMessage<Error>("hidden_size must be positive and larger than proj_size, got 4 and 4"));
+      ThrowsMessage<Error>("hidden_size must be larger than proj_size, got 4 and 4"));
+}
+
+TEST(Recurrent, WeightsThatDoNotBelongTogether) {
+  const at::Tensor x = normal({6, 2, 3}), h = normal({1, 2, 4});
+  const auto error_of = [](const std::string& call, const Tensors& tensors) {
+    try {
+      evaluate(call, tensors);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  const std::string lstm = "torch.lstm(%a, None, [%b, %c], False, ";
+  EXPECT_THAT(
+      error_of(lstm + "-1, 0.0, False, False, False)", {x, normal({16, 3}), normal({16, 4})}),
+      HasSubstr("num_layers is -1, but flat_weights holds 2 tensors"));
+  EXPECT_THAT(error_of(lstm + "9223372036854775807, 0.0, False, True, False)",
+                       {x, normal({16, 3}), normal({16, 4})}),
+              HasSubstr("num_layers is 9223372036854775807, but flat_weights holds 2 tensors"));
+  const std::string rest = "1, 0.0, False, False, False)";
+  EXPECT_THAT(error_of(lstm + rest, {x, normal({15, 3}), normal({15, 4})}),
+              HasSubstr("expected weights of 4 gates with at least one feature each; weight_ih has "
+                        "shape [15, 3], weight_hh [15, 4]"));
+  EXPECT_THAT(error_of(lstm + rest, {x, normal({0, 3}), normal({0, 4})}),
+              HasSubstr("weight_ih has shape [0, 3], weight_hh [0, 4]"));
+  EXPECT_THAT(error_of(lstm + rest, {x, normal({16, 3}), normal({12, 4})}),
+              HasSubstr("tensor 1 of flat_weights must have shape [16, 4], got [12, 4]"));
+  EXPECT_THAT(error_of("torch.gru(%a, %b, [%c, %d], False, " + rest,
+                       {x, h, normal({12, 3}), normal({12, 5})}),
+              HasSubstr("weight_hh must have 4 columns, got 5"));
+  EXPECT_THAT(error_of("torch.gru(%a, %b, [%c, %d, %e, %e], True, " + rest,
+                       {x, h, normal({12, 3}), normal({12, 4}), normal({11})}),
+              HasSubstr("tensor 2 of flat_weights must have shape [12], got [11]"));
+  EXPECT_THAT(
+      error_of("torch.gru_cell(%a, None, %b, %c)", {x[0], normal({11, 3}), normal({12, 4})}),
+      HasSubstr("weight_ih has shape [11, 3], weight_hh [12, 4]"));
+  EXPECT_THAT(error_of("torch.gru_cell(%a, None, %b, %c, %d)",
+                       {x[0], normal({12, 3}), normal({12, 4}), normal({11})}),
+              HasSubstr("bias_ih must have shape [12], got [11]"));
+  EXPECT_THAT(error_of("torch.gru_cell(%a, %d, %b, %c)",
+                       {x[0], normal({12, 3}), normal({12, 4}), normal({2, 5})}),
+              HasSubstr("the state must have shape [2, 4], got [2, 5]"));
+}
+
+TEST(Recurrent, ModulesOfNoSize) {
+  const auto error_of = [](const NewModule& module) {
+    try {
+      create_state(module);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  const std::string most = " must be between 1 and 16777216, got ";
+  EXPECT_EQ(error_of({"torch.nn.LSTM", {3, -4}}), "hidden_size" + most + "-4");
+  EXPECT_EQ(error_of({"torch.nn.GRU", {3, 0}}), "hidden_size" + most + "0");
+  EXPECT_EQ(error_of({"torch.nn.GRU", {-3, 4}}), "input_size" + most + "-3");
+  EXPECT_EQ(error_of({"torch.nn.RNN", {3, 4}, {{"num_layers", int64_t{1} << 40}}}),
+            "num_layers" + most + "1099511627776");
+  EXPECT_EQ(error_of({"torch.nn.LSTMCell", {3, int64_t{1} << 62}}),
+            "hidden_size" + most + "4611686018427387904");
+  EXPECT_EQ(error_of({"torch.nn.LSTM", {3, 4}, {{"proj_size", -1}}}),
+            "proj_size must be between 0 and 16777216, got -1");
 }
 
 TEST(Recurrent, ModulesStartAsInLibtorch) {

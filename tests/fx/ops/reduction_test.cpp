@@ -158,7 +158,8 @@ TEST(Reduction, TestsEqualLibtorch) {
 
 TEST(Reduction, WrongDimNamesTheOperator) {
   EXPECT_EQ(error_of("torch.mean(%a, 2)", {normal({2, 3})}),
-            "Dimension out of range (expected to be in range of [-2, 1], but got 2)\n"
+            "PyTorch refused this: Dimension out of range (expected to be in range of [-2, 1], but "
+            "got 2)\n"
             "  in operator 'mean' with input=Tensor[2, 3] float32");
   EXPECT_EQ(error_of("torch.sum(%a, dim='x')", {normal({2, 3})}),
             "wrong type; expected an int, found str 'x'\n  in argument 'dim'\n"

@@ -50,7 +50,8 @@ TEST(Sorting, ResultsArePairs) {
        {at::arange(1, 3)}},
   });
   EXPECT_EQ(error_of("torch.topk(%a, 3)", {normal({2})}),
-            "selected index k out of range\n  in operator 'topk' with input=Tensor[2] float32");
+            "PyTorch refused this: selected index k out of range\n  in operator 'topk' with "
+            "input=Tensor[2] float32");
 }
 
 }  // namespace

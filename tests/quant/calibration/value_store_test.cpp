@@ -52,7 +52,7 @@ TEST(ValueStore, AFolderThatIsMissingIsNamed) {
   ValueStore store(0);
   EXPECT_THAT([&] { store.put(at::randn({2})); },
               testing::ThrowsMessage<Error>(
-                  testing::AllOf(testing::HasSubstr("cannot make a temporary file in '/proc'"),
+                  testing::AllOf(testing::HasSubstr("cannot create a temporary file in '/proc'"),
                                  testing::HasSubstr("set TMPDIR to use another folder"))));
   before ? setenv("TMPDIR", old.c_str(), 1) : unsetenv("TMPDIR");
 }

@@ -37,7 +37,7 @@ std::string error_of(const std::string& text) {
   return "";
 }
 
-TEST(QConfig, DefaultsOfTheAncestor) {
+TEST(QConfig, DefaultsOfThePythonSparsebit) {
   const QConfig config = parse(kSmall);
   EXPECT_EQ(config.platform->name, "virtual");
   EXPECT_EQ(config.device, "cpu");
@@ -108,6 +108,16 @@ TEST(QConfig, BackendsHaveTheirLimits) {
   EXPECT_EQ(error("onnxruntime", "per-tensor-symmetric, QUANTIZER: {BIT: 8, RANGE: [0, 255]"), "");
 }
 
+TEST(QConfig, ThatOfAPlatformByName) {
+  const QConfig config = default_qconfig("onnxruntime");
+  const QConfig same = default_qconfig(platforms::find_platform("onnxruntime"));
+  EXPECT_EQ(config.platform->name, "onnxruntime");
+  EXPECT_EQ(config.weight, same.weight);
+  EXPECT_EQ(config.feature, same.feature);
+  EXPECT_THAT([] { default_qconfig("onnxruntim"); },
+              testing::ThrowsMessage<Error>(HasSubstr("did you mean 'onnxruntime'")));
+}
+
 struct WrongConfig {
   const char* line;
   const char* message;
@@ -117,6 +127,7 @@ struct WrongConfig {
 TEST(QConfig, ErrorsNameLineKeyAndWhatWouldBeRight) {
   const std::vector<WrongConfig> cases = {
       {"BACKEND: tensorflow", "q.yaml:2: BACKEND: unknown platform 'tensorflow'; 18 are known"},
+      {"BACKEND: ort", "q.yaml:2: BACKEND: unknown platform 'ort'; did you mean 'onnxruntime'?"},
       {"BACKENDS: virtual",
        "q.yaml:2: BACKENDS: there is no key 'BACKENDS'; did you mean 'BACKEND'?"},
       {"  QSCHEME: per-chanel-symmetric",
@@ -143,6 +154,14 @@ TEST(QConfig, ErrorsNameLineKeyAndWhatWouldBeRight) {
     text.replace(begin, text.find('\n', begin) - begin, line);
     EXPECT_THAT(error_of(text), testing::StartsWith(message)) << text;
   }
+}
+
+TEST(QConfig, SectionsWithTypingErrorsAreSuggested) {
+  EXPECT_EQ(error_of("W: {QSCHEME: per-tensor-affine, OBSERVR: {TYPE: minmax}}\n"),
+            "q.yaml:1: W.OBSERVR: there is no key 'OBSERVR' for weights; did you mean 'OBSERVER'?");
+  EXPECT_EQ(error_of("W: {OBSERVER: {PERCENTIL: {ALPHA: 0.1}}}\n"),
+            "q.yaml:1: W.OBSERVER.PERCENTIL: there is no key 'OBSERVER.PERCENTIL' for weights; did "
+            "you mean 'OBSERVER.PERCENTILE'?");
 }
 
 TEST(QConfig, WhatIsMandatory) {

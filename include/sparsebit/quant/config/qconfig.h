@@ -88,5 +88,8 @@ void check_qconfig(const QConfig& config);
 
 /// The platform's default config.
 QConfig default_qconfig(const platforms::PlatformPtr& platform);
+/// The same by name ("onnxruntime", "tensorrt"), or from a YAML file that describes the platform;
+/// what `sparsebit config --platform NAME` prints. Throws InvalidArgument for unknown names.
+QConfig default_qconfig(const std::string& platform);
 
 }  // namespace sparsebit::quant

@@ -62,6 +62,51 @@ Settings read_settings(const Conversion& c) {
   return s;
 }
 
+/// Compares the shape of a constant input with what the others make it; -1: any size.
+void check_shape(const Conversion& c, size_t input, const char* name, const Ints& expected) {
+  const at::Tensor* constant = c.has_input(input) ? c.constant(input) : nullptr;
+  if (!constant) return;
+  const auto fits = [](int64_t have, int64_t want) { return have == want || want < 0; };
+  const at::IntArrayRef found = constant->sizes();
+  SPARSEBIT_CHECK(std::equal(found.begin(), found.end(), expected.begin(), expected.end(), fits),
+                  InvalidModel, name, " has shape ", found, ", expected ",
+                  at::IntArrayRef(expected), " (-1: any)");
+}
+
+/// The number of features of a state: what R says, or else the attribute; -1 when neither does.
+int64_t hidden_size(const Conversion& c) {
+  const Attributes& a = c.attributes();
+  const at::Tensor* r = c.constant(2);
+  const auto info = c.info(2);
+  Ints shape = r ? r->sizes().vec() : info ? info->shape : Ints{-1, -1, -1};
+  SPARSEBIT_CHECK(shape.size() == 3, InvalidModel, "R has ", shape.size(), " axes, expected 3");
+  const int64_t stated = a.has("hidden_size") ? a.integer("hidden_size") : shape[2];
+  SPARSEBIT_CHECK(stated > 0 || !a.has("hidden_size"), InvalidModel, "hidden_size is ", stated,
+                  ", and a state has at least one feature");
+  SPARSEBIT_CHECK(shape[2] < 0 || shape[2] == stated, InvalidModel, "hidden_size is ", stated,
+                  ", but R of shape ", at::IntArrayRef(shape), " is made for ", shape[2]);
+  SPARSEBIT_CHECK(stated != 0, InvalidModel, "R has shape ", at::IntArrayRef(shape),
+                  ", and a state has at least one feature");
+  return stated;
+}
+
+/// Weights that do not belong together, before anything computes with them.
+void check_sizes(const Conversion& c, const Kind& kind, const Settings& s) {
+  constexpr int64_t kMost = int64_t{1} << 24;  // four times this and more is computed below
+  const int64_t hidden = hidden_size(c), directions = s.directions();
+  SPARSEBIT_CHECK(hidden <= kMost, InvalidModel, "hidden_size is ", hidden, "; at most ", kMost,
+                  " can be read");
+  const int64_t rows = hidden < 0 ? -1 : static_cast<int64_t>(kind.gates.size()) * hidden;
+  check_shape(c, 1, "W", {directions, rows, -1});
+  check_shape(c, 2, "R", {directions, rows, hidden});
+  check_shape(c, 3, "B", {directions, rows < 0 ? -1 : 2 * rows});
+  const Ints state = s.batch_first ? Ints{-1, directions, hidden} : Ints{directions, -1, hidden};
+  check_shape(c, 5, "initial_h", state);
+  if (!kind.has_cell) return;
+  check_shape(c, 6, "initial_c", state);
+  check_shape(c, 7, "P", {directions, hidden < 0 ? -1 : 3 * hidden});
+}
+
 bool has_activations(const Settings& s, const Texts& expected) {
   if (!s.activations) return true;
   if (s.activations->size() != expected.size() * static_cast<size_t>(s.directions())) return false;
@@ -171,6 +216,7 @@ void call_operator(Conversion& c, const Settings& s) {
 void convert_lstm(Conversion& c) {
   static const Kind kind{"torch.nn.LSTM", {0, 2, 3, 1}, {"Sigmoid", "Tanh", "Tanh"}, true};
   const Settings s = read_settings(c);
+  check_sizes(c, kind, s);
   const bool same =
       is_layer(c, kind, s, kind.activations) && !c.attributes().flag("input_forget", false);
   return same ? call_layer(c, kind, s, {}) : call_operator(c, s);
@@ -179,6 +225,7 @@ void convert_lstm(Conversion& c) {
 void convert_gru(Conversion& c) {
   static const Kind kind{"torch.nn.GRU", {1, 0, 2}, {"Sigmoid", "Tanh"}};
   const Settings s = read_settings(c);
+  check_sizes(c, kind, s);
   const bool same =
       is_layer(c, kind, s, kind.activations) && c.attributes().flag("linear_before_reset", false);
   return same ? call_layer(c, kind, s, {}) : call_operator(c, s);
@@ -187,6 +234,7 @@ void convert_gru(Conversion& c) {
 void convert_rnn(Conversion& c) {
   static const Kind kind{"torch.nn.RNN", {0}, {"Tanh"}};
   const Settings s = read_settings(c);
+  check_sizes(c, kind, s);
   if (is_layer(c, kind, s, kind.activations)) return call_layer(c, kind, s, {});
   if (s.activations && is_layer(c, kind, s, {"Relu"})) {
     return call_layer(c, kind, s, {{"nonlinearity", "relu"}});

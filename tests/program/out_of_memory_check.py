@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Runs a small `quantize` again and again; each time another allocation fails.
+
+usage: out_of_memory_check.py PROGRAM FAIL_ALLOCATION_LIBRARY
+
+Whatever fails, the program ends with a message, leaves no files behind, and never writes a file
+other than the right one.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+program, library = sys.argv[1:3]
+# Crashes inside of libraries that do not check an allocation (oneDNN's engine, for one): there is
+# a message all the same.
+CRASHED = "error: sparsebit crashed"
+# libonnx prints this and goes on.
+HARMLESS = "Schema error: std::bad_alloc"
+
+
+def run(folder, failing=None):
+    """(exit code, stderr, bytes of the file written or None, number of allocations or None)"""
+    environment = dict(os.environ, LD_PRELOAD=library, COUNT_ALLOCATIONS=f"{folder}.count")
+    if failing:
+        environment["FAIL_ALLOCATION"] = str(failing)
+    out = f"{folder}/out.onnx"
+    done = subprocess.run([program, "quantize", "zoo:resnet20", "-o", out, "-q", "--samples", "2",
+                           "--threads", "1"], env=environment, capture_output=True, text=True,
+                          errors="replace", timeout=600)
+    written = open(out, "rb").read() if os.path.exists(out) else None
+    left = set(os.listdir(folder)) - {"out.onnx"}
+    if left and not CRASHED in done.stderr:
+        raise AssertionError(f"allocation {failing}: left behind: {left}")
+    count = f"{folder}.count"
+    allocations = int(open(count).read()) if os.path.exists(count) else None
+    return done.returncode, done.stderr, written, allocations
+
+
+def check(failing, expected):
+    with tempfile.TemporaryDirectory() as folder:
+        code, errors, written, _ = run(folder, failing)
+    what = f"allocation {failing}: exit code {code}: {errors[:300]!r}"
+    if code == 0:  # nothing depended on it
+        assert written == expected, what + ": another file was written"
+    else:
+        assert code == 1 or CRASHED in errors, what
+        assert "error: " in errors, what
+        assert written is None, what + ": a file was written"
+        assert "terminate called" not in errors, what
+    assert "std::bad_alloc" not in errors.replace(HARMLESS, ""), what
+
+
+with tempfile.TemporaryDirectory() as folder:
+    code, errors, expected, total = run(folder)
+    assert code == 0 and expected and total > 1000, (code, errors, total)
+
+numbers = sorted({factor << power for power in range(40) for factor in (1, 3)})
+numbers = [number for number in numbers if number <= total]
+for number in numbers:
+    check(number, expected)
+print(f"{len(numbers)} of {total} allocations failed, one a run")
+print("1 passed, 0 failed")
