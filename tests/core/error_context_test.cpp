@@ -131,7 +131,7 @@ TEST(MessageOf, OurOwnErrorsStayAsTheyAre) {
 }
 
 TEST(Behind, FramesStayFrames) {
-  Error error(ErrorKind::Io, {.what = "cannot read", .where = "p.yaml"});
+  Error error(ErrorKind::Io, ErrorDetails{.what = "cannot read", .where = "p.yaml"});
   error.add_context("in platform p");
   const Error behind_place = behind("q.yaml:2: BACKEND: ", error, ErrorKind::InvalidArgument);
   EXPECT_STREQ(behind_place.what(), "q.yaml:2: BACKEND: p.yaml: cannot read\n  in platform p");
