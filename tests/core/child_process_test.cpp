@@ -94,7 +94,11 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Whether the error names the rule, and comes in about the 0.2 s that `program` has.
+/// Far more than a limit of the tests and far less than their programs run: a busy machine may be
+/// slow.
+constexpr double kSoon = 20;
+
+/// Whether the error names the rule, and comes long before `program` ends, which has 0.2 s.
 void expect_too_late(const std::string& program, const std::function<void(ChildProcess&)>& talk) {
   SCOPED_TRACE(program);
   ChildProcess process({"sh", "-c", program}, {}, {.seconds = 0.2, .remedy = "wait"});
@@ -108,10 +112,10 @@ void expect_too_late(const std::string& program, const std::function<void(ChildP
     EXPECT_THAT(e.what(), HasSubstr("'sh' did not answer within 0.2 s when asked to work and was "
                                     "stopped; wait"));
   }
-  EXPECT_LT(seconds_since(start), 1.5);
+  EXPECT_LT(seconds_since(start), kSoon);
   const auto again = Clock::now();
   EXPECT_THROW(process.receive_line(), Error);
-  EXPECT_LT(seconds_since(again), 0.1) << "it was stopped";
+  EXPECT_LT(seconds_since(again), kSoon) << "it was stopped";
 }
 
 void expect_line(ChildProcess& process) { process.receive_line(); }
@@ -129,8 +133,8 @@ TEST(ChildProcess, NoAnswerInTimeIsAnError) {
 }
 
 TEST(ChildProcess, EachQuestionHasItsOwnTime) {
-  ChildProcess shell({"sh", "-c", "for i in 1 2 3; do sleep 0.4; echo $i; read line; done"}, {},
-                     {.seconds = 1});
+  ChildProcess shell({"sh", "-c", "for i in 1 2 3; do sleep 1.5; echo $i; read line; done"}, {},
+                     {.seconds = 4});
   for (const char* answer : {"1", "2", "3"}) {
     shell.begin("count");
     EXPECT_EQ(shell.receive_line(), answer);
@@ -162,11 +166,12 @@ TEST(ChildProcess, APoliteProgramMayEndByItself) {
     ChildProcess shell({"sh", "-c",
                         "trap 'echo yes >" + file +
                             "; exit' TERM; echo; while :; do "
-                            "sleep 0.02; done"});
+                            "sleep 0.02; done"},
+                       {}, {.seconds_to_end = 60});
     shell.receive_line();
   }
   EXPECT_EQ(read_file(file), "yes\n");
-  EXPECT_LT(seconds_since(start), 1.5);
+  EXPECT_LT(seconds_since(start), kSoon);
 }
 
 TEST(ChildProcess, AProgramThatDoesNotEndIsKilled) {
@@ -179,7 +184,7 @@ TEST(ChildProcess, AProgramThatDoesNotEndIsKilled) {
   }
   EXPECT_EQ(::kill(pid, 0), -1);
   EXPECT_GT(seconds_since(start), 0.2);
-  EXPECT_LT(seconds_since(start), 1.5);
+  EXPECT_LT(seconds_since(start), kSoon);
 }
 
 TEST(ChildProcess, NoSuchProgram) {

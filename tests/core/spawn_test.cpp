@@ -37,9 +37,10 @@ TEST(Spawn, WhatCannotBeStartedIsAnError) {
               ThrowsMessage<Error>("cannot start '" + folder + "': Permission denied"));
 }
 
-/// Waits for a process that became ours when its parent died. Its end, or nothing after a second.
+/// Waits for a process that became ours when its parent died. Its end, or nothing after half a
+/// minute.
 std::optional<int> end_of(pid_t pid) {
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 3000; ++i) {
     int status = 0;
     if (::waitpid(pid, &status, WNOHANG) == pid) return status;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

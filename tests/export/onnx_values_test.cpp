@@ -16,6 +16,10 @@ struct Case {
   MaybeShape a, b, result;
 };
 
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << testing::PrintToString(c.a) << " and " << testing::PrintToString(c.b);
+}
+
 class Broadcast : public testing::TestWithParam<Case> {};
 
 TEST_P(Broadcast, InBothOrders) {

@@ -1,5 +1,7 @@
 #include "quant/kernels/onnxruntime_math.h"
 
+#include "quant/kernels/for_each_cpu.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -10,7 +12,7 @@
 // fused here (-ffp-contract=off), and no sum may be reordered.
 
 /// std::fma() by the FMA instruction if the processor has it, else by libm; both are exact.
-#define SPARSEBIT_FMA_CLONES __attribute__((target_clones("arch=haswell", "default")))
+#define SPARSEBIT_FMA_CLONES SPARSEBIT_CPU_CLONES("arch=haswell", "default")
 #define SPARSEBIT_INLINE inline __attribute__((always_inline))
 
 namespace sparsebit::quant {
