@@ -63,12 +63,12 @@ std::optional<std::string> memory_text(const std::string& line) {
   static const std::regex allocation("can't allocate memory: you tried to allocate (\\d+) bytes");
   std::smatch found;
   if (std::regex_search(line, found, allocation))
-    return fmt::format("there is not enough memory for a tensor of {:.4g} GB",
+    return fmt::format("not enough memory for a tensor of {:.4g} GB",
                        std::stod(found[1]) / 1e9);
   const bool overflow =
       line.find("overflow") != std::string::npos &&
       (line.find("numel") != std::string::npos || line.find("Storage size") != std::string::npos);
-  if (overflow) return "there is no tensor with so many elements";
+  if (overflow) return "the tensor has too many elements";
   return std::nullopt;
 }
 
@@ -89,7 +89,7 @@ std::string text_of(const YAML::Exception& e) {
 
 /// Of the C++ library and the small ones, by their types.
 std::optional<std::string> library_text(const std::exception& e) {
-  if (dynamic_cast<const std::bad_alloc*>(&e)) return "there is not enough memory";
+  if (dynamic_cast<const std::bad_alloc*>(&e)) return "not enough memory";
   if (const auto* files = dynamic_cast<const std::filesystem::filesystem_error*>(&e))
     return text_of(*files);
   if (const auto* yaml = dynamic_cast<const YAML::Exception*>(&e)) return text_of(*yaml);
@@ -97,7 +97,7 @@ std::optional<std::string> library_text(const std::exception& e) {
     return "not a valid regular expression: " + std::string(e.what());
   const std::string_view text = e.what();
   if (dynamic_cast<const std::length_error*>(&e) && text.find("::") != std::string_view::npos)
-    return "there is not enough memory: a size is too large";
+    return "not enough memory: a size is too large";
   constexpr std::string_view kJson = "[json.exception.";
   const size_t end = text.find("] ");
   if (text.starts_with(kJson) && end != std::string_view::npos) {

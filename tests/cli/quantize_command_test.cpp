@@ -1,6 +1,7 @@
 #include "cli/run_command.h"
 #include "core/temp_dir.h"
 
+#include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/sha256.h"
 #include "sparsebit/export/quantized_file.h"
 #include "sparsebit/io/npy.h"

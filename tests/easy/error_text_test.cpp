@@ -7,7 +7,7 @@
 #include <new>
 #include <stdexcept>
 
-namespace sparsebit::cli::test::error_text_test {
+namespace sparsebit::easy::error_text_test {
 namespace {
 
 TEST(ErrorText, PartsAreEscapedAndFramesKeepTheirLines) {
@@ -33,8 +33,8 @@ TEST(ErrorText, EachPartIsCut) {
 
 TEST(ErrorText, OtherExceptionsAreOneLine) {
   EXPECT_EQ(error_text(std::runtime_error("a\x1b\nb")), "a\\x1b");
-  EXPECT_EQ(error_text(std::bad_alloc()), "there is not enough memory");
+  EXPECT_EQ(error_text(std::bad_alloc()), "not enough memory");
 }
 
 }  // namespace
-}  // namespace sparsebit::cli::test::error_text_test
+}  // namespace sparsebit::easy::error_text_test
