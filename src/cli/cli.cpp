@@ -1,11 +1,11 @@
 #include "sparsebit/cli/cli.h"
 
 #include "cli/application.h"
-#include "easy/error_text.h"
+#include "cli/easy_names.h"
 #include "cli/parse_error.h"
 #include "cli/terminal_output.h"
+#include "easy/error_text.h"
 #include "easy/usage_error.h"
-#include "cli/easy_names.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/near_match.h"
 #include "sparsebit/core/printable_text.h"

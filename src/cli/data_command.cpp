@@ -79,7 +79,8 @@ Findings look_at(const io::Dataset& data, const io::Preprocess& preprocess) {
       if (sample.label) ++found.classes[*sample.label];
     } catch (const std::exception& e) {
       ++found.unreadable;
-      if (found.problems.size() < kMostProblems) found.problems.push_back(sample_problem(e, sample, i));
+      if (found.problems.size() < kMostProblems)
+        found.problems.push_back(sample_problem(e, sample, i));
     }
   }
   return found;

@@ -23,7 +23,7 @@ void check_strictly(const quant::QuantModel& model, const report::Coverage& cove
     if (node->macs > 0) add(*node->why_float);
   }
   if (problems.empty()) return;
-  Error error(ErrorKind::InvalidArgument, "--strict: these are not quantized as asked:");
+  Error error(ErrorKind::InvalidArgument, "--strict: not quantized as requested:");
   for (const std::string& problem : problems) error.add_context(problem);
   throw error;
 }

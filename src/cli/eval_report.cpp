@@ -49,8 +49,6 @@ std::string note_of(const DetectionAccuracy& found) {
   note += found.has_nms ? fmt::format(", NMS at IoU {}\n", found.selection.most_overlap) : "\n";
   if (found.unlabelled > 0)
     note += fmt::format("{} without labels skipped\n", how_many(found.unlabelled, "image"));
-  note += fmt::format("{} left out: the labels do not speak of {}\n",
-                      how_many(found.unlabelled, "image"), found.unlabelled == 1 ? "it" : "them");
   return note;
 }
 
@@ -66,8 +64,7 @@ std::string similarity_table(const std::vector<SimilarOutput>& outputs) {
                                   "cosine", "SNR (dB)", "largest difference", "same top-1");
   for (const auto& [name, found] : outputs) {
     if (found.samples == 0) {
-      table += fmt::format("{:<{}}  not compared: shapes differ\n", name, width);
-      table += fmt::format("{:<{}}  not compared: its shapes differ\n", cell(name), width);
+      table += fmt::format("{:<{}}  not compared: shapes differ\n", cell(name), width);
       continue;
     }
     const std::string top1 =
@@ -77,8 +74,6 @@ std::string similarity_table(const std::vector<SimilarOutput>& outputs) {
     if (found.other_shapes > 0)
       table += fmt::format("{:<{}}  {} skipped: shapes differ\n", "", width,
                            how_many(found.other_shapes, "sample"));
-    table += fmt::format("{:<{}}  {} left out: their shapes differ\n", "", width,
-                         how_many(found.other_shapes, "sample"));
   }
   return table;
 }

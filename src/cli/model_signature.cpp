@@ -1,9 +1,9 @@
 #include "cli/model_signature.h"
 
+#include "cli/easy_names.h"
 #include "easy/model_outputs.h"
 #include "easy/model_summary.h"
 #include "sparsebit/core/printable_text.h"
-#include "cli/easy_names.h"
 #include "sparsebit/fx/foreign_input.h"
 #include "sparsebit/fx/printer.h"
 

@@ -10,6 +10,7 @@
 #include "sparsebit/core/how_many.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/output_set.h"
+#include "sparsebit/core/printable_text.h"
 #include "sparsebit/export/measured_placement.h"
 #include "sparsebit/export/onnx.h"
 #include "sparsebit/quant/error_profiler.h"
@@ -235,8 +236,8 @@ std::string islands(const report::Coverage& coverage, const platforms::Platform&
   std::string text;
   const auto floats = coverage.floats();
   for (size_t i = 0; i < std::min(floats.size(), kShown); ++i)
-    text += fmt::format("    {} ({}): {}\n", floats[i]->shown, floats[i]->op,
-                        report::sentence(*floats[i]->why_float, platform));
+    text += fmt::format("    {} ({}): {}\n", printable(floats[i]->shown, kMostOfCell),
+                        floats[i]->op, report::sentence(*floats[i]->why_float, platform));
   if (floats.size() > kShown)
     text += fmt::format("    and {} more; --decisions FILE lists all\n", floats.size() - kShown);
   return text;
@@ -246,7 +247,8 @@ std::string worst_text(const quant::QuantModel& model, const Summary& summary) {
   const report::NodeNames names(model.module().graph());
   std::string text = "layers with the largest error (signal-to-noise ratio)\n";
   for (const auto& [layer, decibels] : summary.worst)
-    text += fmt::format("  {:>5.1f} dB  {}\n", decibels, names.shown(layer));
+    text +=
+        fmt::format("  {:>5.1f} dB  {}\n", decibels, printable(names.shown(layer), kMostOfCell));
   return text;
 }
 

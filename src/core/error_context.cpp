@@ -63,8 +63,7 @@ std::optional<std::string> memory_text(const std::string& line) {
   static const std::regex allocation("can't allocate memory: you tried to allocate (\\d+) bytes");
   std::smatch found;
   if (std::regex_search(line, found, allocation))
-    return fmt::format("not enough memory for a tensor of {:.4g} GB",
-                       std::stod(found[1]) / 1e9);
+    return fmt::format("not enough memory for a tensor of {:.4g} GB", std::stod(found[1]) / 1e9);
   const bool overflow =
       line.find("overflow") != std::string::npos &&
       (line.find("numel") != std::string::npos || line.find("Storage size") != std::string::npos);

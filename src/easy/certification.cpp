@@ -167,8 +167,8 @@ void check_same_data(const exports::Certificate& certificate, const std::string&
   const std::string path = certificate_file(file, options);
   const auto old = facts_of_certificate(path);
   SPARSEBIT_CHECK(options.force || !old || old->at("data") == certificate.sha256.at("data"),
-                  InvalidArgument, path,
-                  ": it is a certificate made with other data, and was kept; ", kHowToWrite);
+                  InvalidArgument, path, ": already a certificate made with other data; ",
+                  kHowToWrite);
 }
 
 void write_certificate(const exports::Certificate& certificate, const std::string& file,

@@ -98,7 +98,7 @@ std::vector<ModelOutput> flatten_outputs(const fx::GraphModule& module, const Va
 void save_outputs(std::vector<ModelOutput>& outputs, const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  SPARSEBIT_CHECK(!error, Io, folder.string(), ": cannot make the folder: ", error.message());
+  SPARSEBIT_CHECK(!error, Io, folder.string(), ": cannot create the folder: ", error.message());
   OutputSet together;
   std::set<std::string> taken;
   for (ModelOutput& output : outputs) {

@@ -28,10 +28,9 @@ std::unique_ptr<Dataset> open_folder(const fs::path& folder, const fs::path& lab
   }
   if (!images.empty())
     return open_image_folder(folder, std::move(images), labels, std::move(found.notes));
-  SPARSEBIT_CHECK(
-      !binaries.empty(), InvalidArgument, folder.string(),
-      ": contains no images (.jpg, .jpeg, .png, .bmp) and no CIFAR-10 files (.bin)",
-      found.notes.empty() ? "" : "; " + found.notes.front());
+  SPARSEBIT_CHECK(!binaries.empty(), InvalidArgument, folder.string(),
+                  ": contains no images (.jpg, .jpeg, .png, .bmp) and no CIFAR-10 files (.bin)",
+                  found.notes.empty() ? "" : "; " + found.notes.front());
   refuse_labels(labels, folder, kHasLabels);
   return open_cifar(binaries);
 }

@@ -64,14 +64,13 @@ at::Tensor load_image(const std::filesystem::path& path) {
   check_size(file, path.string());
   check_complete(file, path.string());
   cv::Mat pixels = decode(file);
-  SPARSEBIT_CHECK(!pixels.empty(), InvalidArgument, path.string(),
-                  ": the image cannot be decoded");
+  SPARSEBIT_CHECK(!pixels.empty(), InvalidArgument, path.string(), ": the image cannot be decoded");
   try {
     return red_first(pixels);
   } catch (const std::exception&) {  // libtorch's own, which does not say of what
     throw Error(ErrorKind::InvalidArgument,
-                c10::str(path.string(), ": not enough memory for an image of ",
-                         pixels.cols, "x", pixels.rows, " pixels"));
+                c10::str(path.string(), ": not enough memory for an image of ", pixels.cols, "x",
+                         pixels.rows, " pixels"));
   }
 }
 

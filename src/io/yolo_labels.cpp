@@ -61,8 +61,7 @@ class YoloLabels : public BoxLabels {
     const bool has_labels = std::any_of(files.begin(), files.end(), [](const fs::path& file) {
       return file.extension() == ".txt";
     });
-    SPARSEBIT_CHECK(has_labels, InvalidArgument, folder_.string(),
-                    ": contains no labels (.txt)");
+    SPARSEBIT_CHECK(has_labels, InvalidArgument, folder_.string(), ": contains no labels (.txt)");
   }
 
   std::optional<std::vector<LabelledBox>> of(const std::string& image, int64_t height,

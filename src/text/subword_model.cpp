@@ -36,8 +36,8 @@ std::pair<std::string, std::string> read_merge(const nlohmann::json& json) {
     return {json[0].get<std::string>(), json[1].get<std::string>()};
   const std::string text = json.is_string() ? json.get<std::string>() : "";
   const size_t space = text.find(' ');
-  SPARSEBIT_CHECK(space != std::string::npos, InvalidArgument,
-                  "a merge is not a pair of tokens: ", json.is_string() ? "'" + text + "'" : json.type_name());
+  SPARSEBIT_CHECK(space != std::string::npos, InvalidArgument, "a merge is not a pair of tokens: ",
+                  json.is_string() ? "'" + text + "'" : json.type_name());
   return {text.substr(0, space), text.substr(space + 1)};
 }
 

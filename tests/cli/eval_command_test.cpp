@@ -99,7 +99,8 @@ TEST_F(EvalDetector, CocoAnnotations) {
 TEST_F(EvalDetector, Errors) {
   const Result head = eval({"--head", "torchvision"});
   EXPECT_EQ(head.code, 1);
-  EXPECT_THAT(head.err, HasSubstr("the model gives output [1, 84, 7], and 'torchvision' needs: "));
+  EXPECT_THAT(head.err,
+              HasSubstr("the model outputs output [1, 84, 7], but the head 'torchvision' needs: "));
   EXPECT_THAT(head.err, HasSubstr("at the image '0.bmp'"));
   EXPECT_EQ(eval({"--head", "yolo9000"}).code, 2);
   write_file_atomically(labels_ + "/0.txt", "7 0.5 0.5 0.1 0.1\n");

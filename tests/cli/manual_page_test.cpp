@@ -18,7 +18,7 @@ TEST(ManualPage, HasThePartsOfOne) {
        {"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "COMMANDS", "EXIT STATUS", "ENVIRONMENT"})
     EXPECT_THAT(page, HasSubstr("\n.SH " + std::string(part) + "\n"));
   EXPECT_THAT(page, HasSubstr("\n.TH SPARSEBIT 1 "));
-  EXPECT_THAT(page, HasSubstr("\nsparsebit \\- Quantize, prune and deploy neural networks\n"));
+  EXPECT_THAT(page, HasSubstr("\nsparsebit \\- Quantize and deploy neural networks\n"));
 }
 
 TEST(ManualPage, DescribesEveryCommandAndItsOptions) {

@@ -213,8 +213,9 @@ TEST_F(QuantizeCommand, DataCountsBadImagesAmongGoodOnes) {
   write_file_atomically(path("p.yaml"), "resize: 1000000\n");
   const std::string preprocess = path("p.yaml");
   const Result large = run_command({"data", images.c_str(), "--preprocess", preprocess.c_str()});
-  EXPECT_THAT(large.out, HasSubstr("3 cannot be used:\n  sample 'a.png': an image of 6x8 would "
-                                   "become one of 1000000x1333333 pixels; at most 268435456"));
+  EXPECT_THAT(large.out,
+              HasSubstr("3 samples cannot be used:\n  sample 'a.png': an image of 6x8 would "
+                        "become one of 1000000x1333333 pixels; at most 268435456"));
 }
 
 TEST_F(QuantizeCommand, DataNamesWhatCannotBeUsed) {

@@ -457,7 +457,8 @@ TEST_F(CertificateTest, IntegerOperatorsAreNotReadAgain) {
   const Certificate certificate =
       certify({.file = file_, .original = original_, .simulation = &*model_, .speed_seconds = 0},
               batches());
-  EXPECT_THAT(certificate.comparisons[0].missing, HasSubstr("unknown operator 'onnx.com.microsoft.QGemm'"));
+  EXPECT_THAT(certificate.comparisons[0].missing,
+              HasSubstr("unknown operator 'onnx.com.microsoft.QGemm'"));
   EXPECT_THAT(certificate.comparisons[1].outputs, SizeIs(1));
 }
 

@@ -108,7 +108,7 @@ TEST(FolderFiles, ACircleIsNoDataSet) {
               ThrowsMessage<Error>((dir / "circle").string() +
                                    ": cannot be read (Too many levels of symbolic links)"));
   EXPECT_THAT([&] { open_dataset(dir.path()); },
-              ThrowsMessage<Error>(HasSubstr("there are no images")));
+              ThrowsMessage<Error>(HasSubstr("contains no images")));
 }
 
 TEST(FolderFiles, NamesThatAreTooLongAreNotThere) {
@@ -116,7 +116,7 @@ TEST(FolderFiles, NamesThatAreTooLongAreNotThere) {
   EXPECT_FALSE(is_there(dir / std::string(5000, 'x')));
   std::ofstream(dir / "list.txt") << std::string(3000, 'x') << ".png\n";
   EXPECT_THAT([&] { open_dataset(dir / "list.txt"); },
-              ThrowsMessage<Error>(HasSubstr("list.txt:1: there is no image 'xxx")));
+              ThrowsMessage<Error>(HasSubstr("list.txt:1: no such image 'xxx")));
 }
 
 }  // namespace

@@ -71,8 +71,8 @@ json check(const std::string& model_file, const fs::path& input_file, const fs::
   std::string stage = "import";
   try {
     const auto start = std::chrono::steady_clock::now();
-    easy::LoadedModel model =
-        easy::load_model(model_file, {.shapes = {{"", {input.sizes().vec(), input.scalar_type()}}}});
+    easy::LoadedModel model = easy::load_model(
+        model_file, {.shapes = {{"", {input.sizes().vec(), input.scalar_type()}}}});
     report["import_seconds"] = seconds_since(start);
     report["nodes"] = model.module->graph().size();
     stage = "run";

@@ -84,9 +84,10 @@ void check_work(const Operator& op, const Args& args) {
   WorkLimit* const limit = innermost;
   if (!limit) return;
   limit->done_ += all_elements_of(args) + most_macs(op, args);
-  SPARSEBIT_CHECK(limit->done_ <= limit->limit_, TooLarge,
-                  fmt::format("this needs more than {:.3g} operations, too many to be worth it here",
-                              limit->limit_));
+  SPARSEBIT_CHECK(
+      limit->done_ <= limit->limit_, TooLarge,
+      fmt::format("this needs more than {:.3g} operations, too many to be worth it here",
+                  limit->limit_));
 }
 
 void check_result_size(const Value& result) {
