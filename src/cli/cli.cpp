@@ -51,6 +51,7 @@ struct TorchWarningsToLog : c10::WarningHandler {
 std::vector<std::string> without_help_word(std::vector<std::string> arguments) {
   if (arguments.empty() || arguments.front() != "help") return arguments;
   arguments.erase(arguments.begin());
+  if (!arguments.empty() && arguments.front() == "help") arguments.clear();
   arguments.emplace_back("--help");
   return arguments;
 }

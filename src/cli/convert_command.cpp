@@ -126,7 +126,7 @@ void convert(const ConvertOptions& options, std::ostream& out) {
   }
   check_shapes_known(model);
   warn_about_fixed_inputs(*model.module);
-  check_memory(model);
+  check_inputs_fit(model);
   exports::OnnxExportOptions export_options{.opset = options.opset};
   if (options.external_data) export_options.save.largest_file = 0;
   export_options.inputs = example_inputs(model, options.inputs, dynamic, options.common.seed);

@@ -6,6 +6,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 
@@ -15,8 +16,8 @@ constexpr std::size_t kNaturalAlignment = alignof(std::max_align_t);
 
 void* allocate(std::size_t size, std::size_t alignment = kNaturalAlignment) noexcept {
   // Not even asked for where it cannot fit: the system may kill the process rather than refuse.
-  if (!sparsebit::detail::take_memory(size)) return nullptr;
   size = std::max<std::size_t>(size, 1);
+  if (size > PTRDIFF_MAX || !sparsebit::detail::take_memory(size)) return nullptr;
   void* const memory =
       alignment <= kNaturalAlignment
           ? std::malloc(size)

@@ -6,7 +6,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -39,11 +38,10 @@ std::string program_path() {
   return folder.substr(0, folder.rfind('/')) + "/libexec/sparsebit/sparsebit-program";
 }
 
-/// OpenBLAS, which libtorch loads, tries forever to get its buffers where address space is short.
+/// OpenBLAS, which libtorch loads, tries forever to get its first buffer where address space is
+/// short. (Those of other threads are the program's to check, see reserve_blas_buffers().)
 bool has_address_space() {
-  constexpr rlim_t kToStart = 1'000'000'000, kOfThread = 150'000'000;
-  const auto threads = static_cast<rlim_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-  const rlim_t needed = kToStart + threads * kOfThread;
+  constexpr rlim_t needed = 1'150'000'000;
   struct rlimit limit {};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
   if (limit.rlim_cur >= needed) return true;

@@ -49,13 +49,25 @@ void on_crash(int signal) {
   std::raise(signal);
 }
 
+/// On a stack of its own: a crash may be that of a stack that is full.
+void report_crashes() {
+  constexpr size_t kStackBytes = 64 << 10;
+  static char stack[kStackBytes];
+  const stack_t alternate{.ss_sp = stack, .ss_flags = 0, .ss_size = kStackBytes};
+  sigaltstack(&alternate, nullptr);
+  struct sigaction action {};
+  action.sa_handler = on_crash;
+  action.sa_flags = SA_ONSTACK;
+  for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGILL}) sigaction(signal, &action, nullptr);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::set_terminate(end_with_message);
   keep_memory_for_next_tensor();
   sparsebit::clean_up_on_interrupt();
-  for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGILL}) std::signal(signal, on_crash);
+  report_crashes();
   sparsebit::report_shrunk_files();
   // Exceeding the file size limit is then a failed write, which is reported.
   std::signal(SIGXFSZ, SIG_IGN);

@@ -87,6 +87,11 @@ std::vector<SimilarOutput> measure_similarity(ModelRunner& model, ModelRunner& r
   progress.finish();
   std::vector<SimilarOutput> result;
   for (size_t i = 0; i < names.size(); ++i) result.push_back({names[i], meters[i].result()});
+  const bool compared = std::any_of(result.begin(), result.end(), [](const SimilarOutput& output) {
+    return output.similarity.samples > 0;
+  });
+  SPARSEBIT_CHECK(compared, InvalidArgument,
+                  "no output can be compared with --against: the shapes of all outputs differ");
   return result;
 }
 

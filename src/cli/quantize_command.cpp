@@ -286,7 +286,7 @@ std::string as_text(const QuantizeOptions& options, const quant::QuantModel& mod
     text += fmt::format("wrote {}\n",
                         certificate_file(options.written.output, options.written.certification));
   }
-  return text + fmt::format("wrote {} ({})\n", options.written.output,
+  return text + fmt::format("wrote {} ({})\n", printable(options.written.output),
                             in_megabytes(summary.written.bytes));
 }
 

@@ -1,5 +1,7 @@
 #include "sparsebit/core/error_context.h"
 
+#include "sparsebit/core/memory_limit.h"
+
 #include <fmt/format.h>
 #include <yaml-cpp/exceptions.h>
 
@@ -88,7 +90,12 @@ std::string text_of(const YAML::Exception& e) {
 
 /// Of the C++ library and the small ones, by their types.
 std::optional<std::string> library_text(const std::exception& e) {
-  if (dynamic_cast<const std::bad_alloc*>(&e)) return "not enough memory";
+  if (dynamic_cast<const std::bad_alloc*>(&e))
+    return fmt::format(
+        "not enough memory; the limit is {}, and {} are in use; --max-memory or "
+        "SPARSEBIT_MAX_MEMORY sets it",
+        bytes_text(static_cast<double>(memory_limit())),
+        bytes_text(static_cast<double>(memory_in_use())));
   if (const auto* files = dynamic_cast<const std::filesystem::filesystem_error*>(&e))
     return text_of(*files);
   if (const auto* yaml = dynamic_cast<const YAML::Exception*>(&e)) return text_of(*yaml);
@@ -129,6 +136,13 @@ std::string reason_of(const std::exception& e) { return found_reason(e).text; }
 std::string message_of(const std::exception& e) {
   const Reason reason = found_reason(e);
   return (reason.is_of_torch ? "PyTorch refused this: " : "") + reason.text;
+}
+
+ErrorKind kind_of(const std::exception& e) {
+  if (const auto* error = dynamic_cast<const Error*>(&e)) return error->kind();
+  const bool is_memory = dynamic_cast<const std::bad_alloc*>(&e) != nullptr ||
+                         memory_text(without_locations(message_line(e.what())));
+  return is_memory ? ErrorKind::TooLarge : ErrorKind::InvalidArgument;
 }
 
 Error behind(const std::string& start, const Error& error, ErrorKind kind) {

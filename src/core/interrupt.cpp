@@ -106,6 +106,10 @@ void RemoveOnInterrupt::on_signal(int number) {
     return;
   }
   remove_all();
+  if (number == SIGINT && ::isatty(STDERR_FILENO) == 1) {
+    constexpr char kMessage[] = "\ninterrupted; unfinished files were removed\n";
+    [[maybe_unused]] const ssize_t shown = ::write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
+  }
   std::signal(number, SIG_DFL);
   std::raise(number);
 }

@@ -143,10 +143,12 @@ bool detail::take_memory(size_t bytes) noexcept {
   constexpr size_t kMost = std::numeric_limits<int64_t>::max() / 2;
   const int64_t most = limit;
   if (most == 0) return count_memory(bytes), true;
-  const int64_t room = most + (bytes <= kSmall ? kRoomForSmall : 0) - in_use;
-  if (bytes > kMost || static_cast<int64_t>(bytes) > room) return false;
-  count_memory(bytes);
-  return true;
+  if (bytes > kMost) return false;
+  const auto asked = static_cast<int64_t>(bytes);
+  const int64_t before = in_use.fetch_add(asked);
+  if (asked <= most + (bytes <= kSmall ? kRoomForSmall : 0) - before) return true;
+  in_use -= asked;
+  return false;
 }
 
 void detail::count_memory(size_t bytes) noexcept { in_use += static_cast<int64_t>(bytes); }

@@ -34,7 +34,7 @@ class HiddenFolder {
   explicit HiddenFolder(const fs::path& parent)
       : parent_(parent), path_(parent / temporary_name()), removed_(path_) {
     remove_abandoned_temporaries(parent);
-    if (::mkdir(path_.c_str(), 0777) != 0)
+    if (::mkdir(path_.c_str(), 0700) != 0)  // a replaced file may be private
       throw io_error(parent_, "cannot write to this folder", errno);
     lock_ = Descriptor(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     lock_temporary(lock_.get());
@@ -66,8 +66,9 @@ class HiddenFolder {
 
 void move_file(const fs::path& from, const fs::path& to) {
   struct stat old {};
-  if (::stat(to.c_str(), &old) == 0 && S_ISREG(old.st_mode))
-    ::chmod(from.c_str(), old.st_mode & 07777);
+  const bool replaces = ::stat(to.c_str(), &old) == 0 && S_ISREG(old.st_mode);
+  if (replaces && ::chmod(from.c_str(), old.st_mode & 07777) != 0)
+    throw io_error(to, "cannot set the access mode", errno);
   if (::rename(from.c_str(), to.c_str()) != 0) throw io_error(to, "cannot replace", errno);
 }
 

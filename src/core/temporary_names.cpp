@@ -24,16 +24,19 @@ constexpr std::string_view kPrefix = ".sparsebit-", kSuffix = ".tmp";
 constexpr size_t kDigits = 16;
 
 bool is_temporary_name(const std::string& name) {
-  return name.size() == kPrefix.size() + kDigits + kSuffix.size() && name.starts_with(kPrefix) &&
-         name.ends_with(kSuffix);
+  const bool fits = name.size() == kPrefix.size() + kDigits + kSuffix.size() &&
+                    name.starts_with(kPrefix) && name.ends_with(kSuffix);
+  return fits &&
+         name.find_first_not_of("0123456789abcdef", kPrefix.size()) == name.size() - kSuffix.size();
 }
 
 /// A process locks its temporary right after it made it; the age covers the moment between.
 bool is_abandoned(const fs::path& path) {
   constexpr std::time_t kSeconds = 10;
-  const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat info {};
   return descriptor.is_open() && ::fstat(descriptor.get(), &info) == 0 &&
+         (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)) &&
          info.st_mtime + kSeconds < std::time(nullptr) &&
          ::flock(descriptor.get(), LOCK_EX | LOCK_NB) == 0;
 }

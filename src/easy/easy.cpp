@@ -4,10 +4,13 @@
 #include "easy/quantized_output.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/error_context.h"
 #include "sparsebit/report/coverage.h"
 #include "sparsebit/report/sentences.h"
 
 #include <ATen/Parallel.h>
+
+#include <new>
 
 namespace sparsebit::easy {
 namespace {
@@ -118,7 +121,9 @@ QuantizedFile quantize_file(const std::string& model, const std::string& data,
   try {
     return quantized(asked, written);
   } catch (const c10::Error& error) {
-    throw Error(ErrorKind::InvalidModel, error_text(error));
+    throw Error(kind_of(error), error_text(error));
+  } catch (const std::bad_alloc& error) {
+    throw Error(kind_of(error), error_text(error));
   }
 }
 

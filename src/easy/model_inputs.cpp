@@ -6,6 +6,7 @@
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/how_many.h"
 #include "sparsebit/core/log.h"
+#include "sparsebit/core/memory_limit.h"
 #include "sparsebit/core/near_match.h"
 #include "sparsebit/core/random.h"
 #include "sparsebit/fx/foreign_input.h"
@@ -16,8 +17,6 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -119,15 +118,13 @@ std::string mismatch(const at::Tensor& tensor, const TensorInfo& info) {
   return "expected " + fx::to_string(info) + ", found " + fx::to_string(found);
 }
 
-/// Throws when an input needs more memory than the machine has: probably a typing error.
-void check_memory(const std::string& input, const TensorInfo& info) {
+/// Throws when an input does not fit into memory: probably a typing error.
+void check_inputs_fit(const std::string& input, const TensorInfo& info) {
   double bytes = static_cast<double>(c10::elementSize(info.dtype));
   for (const int64_t size : info.shape) bytes *= size < 0 ? 1. : static_cast<double>(size);
-  const double memory =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  SPARSEBIT_CHECK(bytes <= memory, InvalidArgument, "input '", input, "': ", fx::to_string(info),
-                  fmt::format(" takes {:.4g} GB, and this machine has {:.4g} GB of memory",
-                              bytes / 1e9, memory / 1e9));
+  constexpr double kMost = 9e18;
+  check_memory(static_cast<int64_t>(std::min(bytes, kMost)),
+               "input '" + input + "': " + fx::to_string(info));
 }
 
 at::Tensor random_tensor(const std::vector<int64_t>& shape, at::ScalarType dtype,
@@ -212,7 +209,7 @@ class InputMaker {
     if (!input.tensor_info() && !input.args().empty()) return input.args().front();
     check_shape_known(model_, input);
     const TensorInfo& info = *input.tensor_info();
-    check_memory(input.target(), info);
+    check_inputs_fit(input.target(), info);
     return random_tensor(close(info), info.dtype, random_.fork(input.target()));
   }
 
@@ -250,9 +247,9 @@ void apply_files(LoadedModel& model, const InputOptions& options, const KnownSha
 
 }  // namespace
 
-void check_memory(const LoadedModel& model) {
+void check_inputs_fit(const LoadedModel& model) {
   for (const fx::Node* input : model.module->graph().placeholders()) {
-    if (input->tensor_info()) check_memory(input->target(), *input->tensor_info());
+    if (input->tensor_info()) check_inputs_fit(input->target(), *input->tensor_info());
   }
 }
 

@@ -42,7 +42,7 @@ std::vector<fx::Value> make_inputs(const LoadedModel& model, const InputOptions&
                                    uint64_t seed);
 
 /// Throws InvalidArgument, naming the input, when an input is larger than the machine's memory.
-void check_memory(const LoadedModel& model);
+void check_inputs_fit(const LoadedModel& model);
 
 /// Runs the model once, on the given files or random inputs, to record the shape of every node, and
 /// returns its result. Returns nothing, and keeps the shapes stated by the file, when operators are

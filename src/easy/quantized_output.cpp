@@ -106,6 +106,7 @@ WrittenOutput write_quantized(quant::QuantModel& model, const CalibrationOptions
     written.certificate = certify_file(staged, asked.model, chosen_config(asked).text, &model, data,
                                        options.certification);
     const std::string certificate = certificate_file(options.output, options.certification);
+    outputs.remove_at_commit(certificate);  // never beside a model that it is not about
     write_certificate(*written.certificate, options.output, outputs.stage(certificate).string());
   } else if (is_certificate_of(options.output)) {
     const std::string old = certificate_file(options.output, {});

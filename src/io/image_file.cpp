@@ -4,6 +4,7 @@
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/mapped_file.h"
+#include "sparsebit/core/memory_limit.h"
 
 #include <ATen/ATen.h>
 #include <opencv2/imgcodecs.hpp>
@@ -63,15 +64,14 @@ at::Tensor load_image(const std::filesystem::path& path) {
   MappedFile file(path);
   check_size(file, path.string());
   check_complete(file, path.string());
-  cv::Mat pixels = decode(file);
+  const ImageSize size = *read_image_size(file.bytes());
+  constexpr int64_t kChannels = 3, kCopies = 3;  // the decoder's, and two to reorder them
+  check_memory(kCopies * kChannels * size.width * size.height, path.string());
+  // OpenCV's memory is not counted otherwise.
+  const MemoryReservation decoded(kChannels * size.width * size.height, path.string());
+  const cv::Mat pixels = decode(file);
   SPARSEBIT_CHECK(!pixels.empty(), InvalidArgument, path.string(), ": the image cannot be decoded");
-  try {
-    return red_first(pixels);
-  } catch (const std::exception&) {  // libtorch's own, which does not say of what
-    throw Error(ErrorKind::InvalidArgument,
-                c10::str(path.string(), ": not enough memory for an image of ", pixels.cols, "x",
-                         pixels.rows, " pixels"));
-  }
+  return red_first(pixels);
 }
 
 }  // namespace sparsebit::io

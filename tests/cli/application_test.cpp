@@ -15,6 +15,7 @@ TEST(Application, HelpIsAWordToo) {
   const Result help = run_command({"help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_EQ(help.out, run_command({"--help"}).out);
+  EXPECT_EQ(run_command({"help", "help"}).out, help.out);
   for (const std::string& name : command_names()) {
     const Result of_command = run_command({"help", name.c_str()});
     EXPECT_EQ(of_command.code, 0);

@@ -170,8 +170,10 @@ TEST_F(Convert, SizesBeyondTheMachineAreOneLine) {
   EXPECT_EQ(result.code, 1);
   EXPECT_THAT(
       result.err,
-      MatchesRegex("error: input 'x': float32\\[1000000, 1000000, 1000\\] takes 4e\\+06 GB, "
-                   "and this machine has [0-9.e+]+ GB of memory\n"));
+      MatchesRegex(
+          "error: input 'x': float32\\[1000000, 1000000, 1000\\] needs 4 PB of memory; "
+          "the limit is [0-9.e+]+ GB(, and .* are in use)?; --max-memory or SPARSEBIT_MAX_MEMORY "
+          "raises it\n"));
 }
 
 TEST_F(Convert, UnknownOperatorsAreCarriedAndListed) {

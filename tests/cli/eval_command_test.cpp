@@ -207,6 +207,9 @@ TEST_F(EvalAgainst, AccuracyOfBoth) {
 TEST_F(EvalAgainst, OtherOutputsAreAnError) {
   const Result result = eval({"--against", "zoo:list"});
   EXPECT_NE(result.code, 0);
+  const Result classes = eval({"--against", "zoo:mobilenet_v2"});
+  EXPECT_EQ(classes.code, 1);
+  EXPECT_THAT(classes.err, HasSubstr("no output can be compared with --against: the shapes of"));
   const Result other = eval({"--against", "zoo:bert"});
   EXPECT_EQ(other.code, 1);
   EXPECT_THAT(other.err, HasSubstr("--against"));

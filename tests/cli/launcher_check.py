@@ -19,7 +19,7 @@ def run(command, *arguments):
 
 for arguments in (["--version"], ["-V"], ["--help"], ["-h"], ["help"], ["quantize", "--help"],
                   ["quantize", "-h"], ["help", "quantize"], ["help", "nonsense"], ["help", ""],
-                  ["help", "run", "x"], ["inspect", "help"], ["help", "--version"], [], ["nonsense"],
+                  ["help", "run", "x"], ["inspect", "help"], ["help", "help"], ["help", "--version"], [], ["nonsense"],
                   ["inspect", "no/such/file.onnx"], ["quantize", "--help", "x"]):
     expected, found = run(program, *arguments), run(launcher, *arguments)
     assert found == expected, f"{arguments}: expected {expected}, found {found}"

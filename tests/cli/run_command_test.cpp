@@ -152,8 +152,8 @@ TEST_F(Run, NotANumberHasNoSign) {
 
 TEST_F(Run, SizesBeyondTheMachineAreOneLine) {
   const std::string error = error_of({model_, "--random", "--shape", "x=100000000000000000x3"});
-  EXPECT_THAT(error,
-              StartsWith("error: input 'x': float32[100000000000000000, 3] takes 1.2e+09 GB"));
+  EXPECT_THAT(
+      error, StartsWith("error: input 'x': float32[100000000000000000, 3] needs 1.2 EB of memory"));
   EXPECT_EQ(std::count(error.begin(), error.end(), '\n'), 1);
 }
 

@@ -98,6 +98,26 @@ TEST(OutputSet, AReplacedFileKeepsItsMode) {
   EXPECT_EQ(fs::status(dir / "net.onnx").permissions(), fs::perms(0600));
 }
 
+TEST(OutputSet, StagedFilesAreNotReadableByOthers) {
+  const test::TempDir dir;
+  OutputSet outputs;
+  const fs::path folder = outputs.stage(dir / "net.onnx").parent_path();
+  EXPECT_EQ(fs::status(folder).permissions(), fs::perms(0700));
+}
+
+TEST(OutputSet, AFailureBetweenRenamesLeavesNoStaleCertificate) {
+  const test::TempDir dir;
+  write_file_atomically(dir / "net.onnx", "old");
+  write_file_atomically(dir / "net.certificate.json", "of the old file");
+  OutputSet outputs;
+  write_file_atomically(outputs.stage(dir / "net.onnx"), "new");
+  outputs.stage(dir / "net.certificate.json");  // never written: its rename fails
+  outputs.remove_at_commit(dir / "net.certificate.json");
+  EXPECT_THROW(outputs.commit(), Error);
+  EXPECT_EQ(read_file(dir / "net.onnx"), "new");
+  EXPECT_FALSE(fs::exists(dir / "net.certificate.json"));
+}
+
 TEST(OutputSet, AMissingFolderIsAnError) {
   const test::TempDir dir;
   OutputSet outputs;

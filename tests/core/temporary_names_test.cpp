@@ -44,6 +44,15 @@ TEST(TemporaryNames, AbandonedFilesAndFoldersAreRemoved) {
   EXPECT_FALSE(fs::exists(folder));
 }
 
+TEST(TemporaryNames, APipeIsNotWaitedFor) {
+  const test::TempDir dir;
+  const fs::path pipe = dir / temporary_name();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  make_old(pipe);
+  remove_abandoned_temporaries(dir.path());
+  EXPECT_TRUE(fs::exists(pipe));
+}
+
 TEST(TemporaryNames, FilesOfALivingProcessStay) {
   const test::TempDir dir;
   const fs::path file = old_file(dir / temporary_name());
@@ -55,7 +64,8 @@ TEST(TemporaryNames, FilesOfALivingProcessStay) {
 
 TEST(TemporaryNames, NewFilesAndThoseOfOtherNamesStay) {
   const test::TempDir dir;
-  const fs::path fresh = dir / temporary_name(), other = old_file(dir / ".sparsebit-notes.tmp");
+  const fs::path fresh = dir / temporary_name(),
+                 other = old_file(dir / ".sparsebit-notes-of-a-user.tmp");
   std::ofstream(fresh) << "half";
   remove_abandoned_temporaries(dir.path());
   EXPECT_TRUE(fs::exists(fresh));

@@ -33,7 +33,7 @@ TEST(ErrorText, EachPartIsCut) {
 
 TEST(ErrorText, OtherExceptionsAreOneLine) {
   EXPECT_EQ(error_text(std::runtime_error("a\x1b\nb")), "a\\x1b");
-  EXPECT_EQ(error_text(std::bad_alloc()), "not enough memory");
+  EXPECT_EQ(error_text(std::bad_alloc()).find("not enough memory; the limit is "), 0u);
 }
 
 }  // namespace

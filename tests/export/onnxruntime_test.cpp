@@ -172,7 +172,7 @@ const std::string kLate = "did not answer within 2 s when asked to ";
 
 TEST(OnnxRuntimeProcess, SilenceIsAnErrorAfterAWhile) {
   EXPECT_THAT(error_with("exec sleep 60", "2"),
-              AllOf(HasSubstr("ONNX Runtime was not found"), HasSubstr(kLate + "start")));
+              AllOf(HasSubstr("ONNX Runtime did not start: "), HasSubstr(kLate + "start")));
   EXPECT_THAT(
       error_with(kStart + "exec sleep 60", "2"),
       AllOf(HasSubstr("python' " + kLate + "load m.onnx"),

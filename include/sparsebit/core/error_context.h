@@ -21,9 +21,13 @@ std::string message_of(const std::exception& e);
 /// frames stay frames.
 Error behind(const std::string& start, const Error& error, ErrorKind kind);
 
+/// TooLarge for libtorch's errors of missing memory and impossible sizes, else InvalidArgument; an
+/// Error's own.
+ErrorKind kind_of(const std::exception& e);
+
 /// Runs `run`. Exceptions thrown by `run` are rethrown as Error with one more context frame;
-/// exceptions of libtorch and other libraries become InvalidArgument with their own message. Only
-/// std::bad_alloc passes unchanged, because no argument was wrong.
+/// exceptions of libtorch and other libraries become Error of kind_of() with their own message.
+/// Only std::bad_alloc passes unchanged, because no argument was wrong.
 ///
 /// @param frame  returns the text of the context frame; called only on failure.
 template <class Run, class Frame>
@@ -36,7 +40,7 @@ auto with_context(const Run& run, const Frame& frame) -> decltype(run()) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& e) {
-    Error error(ErrorKind::InvalidArgument, message_of(e));
+    Error error(kind_of(e), message_of(e));
     error.add_context(frame());
     throw error;
   }

@@ -34,7 +34,9 @@ class OutputSet {
 
   /// Moves all staged files to their targets: those that were not staged by name first, then the
   /// others in the order of stage(). A file keeps the access mode of the one it replaces. Ctrl-C
-  /// waits meanwhile. Throws Io.
+  /// waits meanwhile. A process that is killed between two renames leaves the first files new and
+  /// the others old: what must not stay beside a new file is given to remove_at_commit(). Throws
+  /// Io.
   void commit();
 
  private:

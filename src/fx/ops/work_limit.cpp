@@ -83,11 +83,12 @@ double most_macs(const Operator& op, const Args& args) {
 void check_work(const Operator& op, const Args& args) {
   WorkLimit* const limit = innermost;
   if (!limit) return;
-  limit->done_ += all_elements_of(args) + most_macs(op, args);
-  SPARSEBIT_CHECK(
-      limit->done_ <= limit->limit_, TooLarge,
-      fmt::format("this needs more than {:.3g} operations, too many to be worth it here",
-                  limit->limit_));
+  const double work = all_elements_of(args) + most_macs(op, args);
+  SPARSEBIT_CHECK(limit->done_ + work <= limit->limit_, TooLarge,
+                  fmt::format("this takes {:.3g} operations, more than what is left of {:.3g} for "
+                              "work that only prepares",
+                              work, limit->limit_));
+  limit->done_ += work;
 }
 
 void check_result_size(const Value& result) {

@@ -41,7 +41,14 @@ TEST(WorkLimit, RefusesTheKernelThatExceedsIt) {
   EXPECT_NO_THROW(run("torch.relu", {x}));
   EXPECT_NO_THROW(run("torch.relu", {x}));
   EXPECT_THAT([&] { run("torch.relu", {x}); },
-              ThrowsMessage<Error>(HasSubstr("more than 1e+03 operations")));
+              ThrowsMessage<Error>(
+                  HasSubstr("this takes 400 operations, more than what is left of 1e+03")));
+}
+
+TEST(WorkLimit, WhatWasRefusedDoesNotCount) {
+  const WorkLimit limit(1000);
+  EXPECT_THROW(run("torch.relu", {Value(at::zeros({5000}))}), Error);
+  EXPECT_NO_THROW(run("torch.relu", {Value(at::zeros({400}))}));
 }
 
 TEST(WorkLimit, EndsWithItsScope) {

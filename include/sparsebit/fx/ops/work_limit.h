@@ -6,7 +6,7 @@ namespace sparsebit::fx {
 
 /// While it is alive, kernels that run in this thread may read and write this many elements and
 /// compute this many MACs in all; the kernel that would exceed it throws TooLarge instead. For work
-/// that nobody asked for by name, such as learning shapes or folding constants of a file.
+/// that only prepares, such as recording shapes or folding the constants of a file.
 class WorkLimit {
  public:
   explicit WorkLimit(double operations);
