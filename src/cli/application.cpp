@@ -4,12 +4,41 @@
 
 #include <CLI/CLI.hpp>
 
+#include <sstream>
+
 namespace sparsebit::cli {
+namespace {
+
+/// Lines of at most `columns` characters, broken at spaces.
+std::string wrapped(const std::string& text, size_t columns) {
+  std::istringstream words(text);
+  std::string lines, word;
+  size_t column = 0;
+  while (words >> word) {
+    const bool fits = column + 1 + word.size() <= columns;
+    if (column > 0) lines += fits ? ' ' : '\n';
+    column = (column > 0 && fits ? column + 1 : 0) + word.size();
+    lines += word;
+  }
+  return lines;
+}
+
+/// CLI11 does not break the descriptions of options into lines.
+class WrappingFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_desc(const CLI::Option* option) const override {
+    constexpr size_t kLineWidth = 100;
+    return wrapped(option->get_description(), kLineWidth - get_column_width());
+  }
+};
+
+}  // namespace
 
 std::unique_ptr<CLI::App> make_application(std::ostream& out) {
   auto application =
       std::make_unique<CLI::App>("Quantize and deploy neural networks.", "sparsebit");
   CLI::App& app = *application;
+  app.formatter(std::make_shared<WrappingFormatter>());  // subcommands inherit it
   app.set_version_flag("-V,--version", "sparsebit " SPARSEBIT_VERSION);
   app.require_subcommand(1);
   app.footer(

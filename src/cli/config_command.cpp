@@ -16,11 +16,12 @@ void add_config_command(CLI::App& app, std::ostream& out) {
   auto platform = std::make_shared<std::string>("onnxruntime");
   CLI::App* cmd =
       app.add_subcommand("config", "Print a platform's default quantization config (YAML)");
-  cmd->add_option("--platform", *platform, std::string(kPlatformHelp) + ". Default: " + *platform)
+  cmd->add_option("platform,--platform", *platform,
+                  std::string(kPlatformHelp) + ". Default: " + *platform)
       ->check(known_platform);
   cmd->footer(
       "Example:\n"
-      "  sparsebit config --platform onnxruntime > qconfig.yaml");
+      "  sparsebit config onnxruntime > qconfig.yaml");
   cmd->callback([platform, &out] {
     const auto found = platforms::find_platform(*platform);
     quant::default_qconfig(found);  // throws if the config is invalid

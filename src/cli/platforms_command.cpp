@@ -48,7 +48,7 @@ void add_platforms_command(CLI::App& app, std::ostream& out) {
   CLI::App* cmd =
       app.add_subcommand("platforms", "List the platforms (deployment targets), or print one");
   CLI::Option* show =
-      cmd->add_option("--show", options->show, "Print a platform as YAML, to copy and edit");
+      cmd->add_option("name,--show", options->show, "Print a platform as YAML, to copy and edit");
   show->check(known_platform);
   cmd->add_flag("--json", options->json, "Print the list as JSON")->excludes(show);
   cmd->footer(

@@ -110,14 +110,20 @@ class YamlEvents : public YAML::EventHandler {
   std::unordered_map<YAML::anchor_t, size_t> anchors_;
 };
 
+bool indents_with_tab(std::string_view text) {
+  return text.starts_with('\t') || text.find("\n\t") != std::string_view::npos ||
+         text.find(" \t") != std::string_view::npos;
+}
+
 std::vector<YamlItem> items_of(std::string_view text, const std::string& file) {
   YamlEvents events(file);
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser(stream).HandleNextDocument(events);
   } catch (const YAML::Exception& e) {
+    const char* hint = indents_with_tab(text) ? " (YAML is indented with spaces, not tabs)" : "";
     throw Error(ErrorKind::InvalidArgument,
-                c10::str(file, ":", e.mark.line + 1, ": not valid YAML: ", printable(e.msg)));
+                c10::str(file, ":", e.mark.line + 1, ": not valid YAML: ", printable(e.msg), hint));
   }
   return events.items();
 }

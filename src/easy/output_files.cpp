@@ -35,7 +35,11 @@ void check_output_folder(const std::string& folder) {
   while (!fs::exists(there, failed) && there.has_relative_path()) there = there.parent_path();
   SPARSEBIT_CHECK(fs::is_directory(there, failed), Io, folder,
                   ": cannot create the folder: ", there.string(), " is a file");
-  const AtomicFile can_be_written(there / ".sparsebit-can-be-written");
+  try {
+    const AtomicFile can_be_written(there / ".sparsebit-can-be-written");
+  } catch (const Error&) {
+    throw Error(ErrorKind::Io, folder + ": cannot create files in this folder");
+  }
 }
 
 }  // namespace sparsebit::easy

@@ -181,5 +181,12 @@ TEST(Yaml, ReadsFiles) {
   EXPECT_THROW(read_yaml(folder.path() / "none.yaml"), Error);
 }
 
+TEST(Yaml, TabsAreNamed) {
+  EXPECT_THAT([] { parse_yaml("a:\n\tb: 1\n", "c.yaml"); },
+              testing::ThrowsMessage<Error>(
+                  testing::AllOf(testing::StartsWith("c.yaml:2: not valid YAML: "),
+                                 testing::EndsWith("(YAML is indented with spaces, not tabs)"))));
+}
+
 }  // namespace
 }  // namespace sparsebit::yaml_test
