@@ -48,7 +48,7 @@ void count_hits(const at::Tensor& scores, const std::vector<int64_t>& labels, in
 double Accuracy::top1() const { return percent(first, samples); }
 double Accuracy::top5() const { return percent(among_five, samples); }
 
-std::string near_chance_warning(const Accuracy& accuracy) {
+std::string near_chance_warning(const Accuracy& accuracy, const std::string& model) {
   if (accuracy.classes < 2 || accuracy.samples == 0) return "";
   const auto samples = static_cast<double>(accuracy.samples);
   const double chance = 1. / static_cast<double>(accuracy.classes);
@@ -56,9 +56,9 @@ std::string near_chance_warning(const Accuracy& accuracy) {
   // Random guessing has this mean and standard deviation: no warning above two deviations.
   if (accuracy.top1() / 100 > chance + 2 * spread) return "";
   return fmt::format(
-      "top-1 accuracy of the float model is {:.1f} % on {} samples, near chance ({:.1f} % for {} "
+      "top-1 accuracy of {} is {:.1f} % on {} samples, near chance ({:.1f} % for {} "
       "classes): check --preprocess and the labels",
-      accuracy.top1(), accuracy.samples, 100 * chance, accuracy.classes);
+      model, accuracy.top1(), accuracy.samples, 100 * chance, accuracy.classes);
 }
 
 Accuracy measure_accuracy(ModelRunner& model, const PreparedData& data,

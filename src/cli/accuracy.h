@@ -27,7 +27,8 @@ struct Accuracy {
 Accuracy measure_accuracy(ModelRunner& model, const PreparedData& data,
                           const ProgressOptions& progress, int64_t most = 0);
 
-/// A warning if the accuracy of the float model is near chance, otherwise empty.
-std::string near_chance_warning(const Accuracy& accuracy);
+/// A warning if the accuracy is near chance, otherwise empty.
+/// @param model  what the warning calls it: "the float model".
+std::string near_chance_warning(const Accuracy& accuracy, const std::string& model);
 
 }  // namespace sparsebit::cli

@@ -5,6 +5,7 @@
 #include "easy/file_kind.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/log.h"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -109,7 +110,10 @@ class Evaluator {
                                   options_.pooling, progress_);
     if (truth_.boxes)
       return measure_detections(model, data, *truth_.boxes, options_.detection, progress_);
-    return measure_accuracy(model, data, progress_);
+    const Accuracy found = measure_accuracy(model, data, progress_);
+    const std::string warning = near_chance_warning(found, "the model");
+    if (!warning.empty()) log_warning("{}", warning);
+    return found;
   }
 
   EvalOptions options_;

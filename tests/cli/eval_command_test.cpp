@@ -201,6 +201,8 @@ TEST_F(EvalAgainst, AccuracyOfBoth) {
   ASSERT_EQ(result.code, 0) << result.err;
   const json found = json::parse(result.out);
   EXPECT_EQ(found["top1"], found["against"]["top1"]);
+  const Result untrained = run({"eval", "zoo:resnet20", "--data", labelled});
+  EXPECT_THAT(untrained.err, HasSubstr("warning: top-1 accuracy of the model is "));
   EXPECT_EQ(found["outputs"][0]["same_top1"], 100);
 }
 
