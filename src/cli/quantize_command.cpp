@@ -169,7 +169,8 @@ Accuracies measure_both(const CalibrationOptions& asked, quant::QuantModel& mode
   ModelRunner quantized(model);
   const Accuracies found{measure_accuracy(original, data, progress, kMost),
                          measure_accuracy(quantized, data, progress, kMost)};
-  if (const std::string text = near_chance_warning(found.original, "the float model"); !text.empty()) {
+  if (const std::string text = near_chance_warning(found.original, "the float model");
+      !text.empty()) {
     log_warning("{}", text);
     warnings.push_back(text);
   }
