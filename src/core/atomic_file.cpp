@@ -1,6 +1,7 @@
 #include "sparsebit/core/atomic_file.h"
 
 #include "core/descriptor.h"
+#include "core/output_folder.h"
 #include "core/temporary_names.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/interrupt.h"
@@ -19,11 +20,6 @@ namespace sparsebit {
 namespace {
 
 namespace fs = std::filesystem;
-
-Error io_error(const fs::path& path, const std::string& failure, int error_number) {
-  const std::string reason = std::generic_category().message(error_number);
-  return {ErrorKind::Io, {.what = failure + ": " + reason, .where = path.string()}};
-}
 
 // A stream buffer on a descriptor. Unlike std::filebuf it remembers why a write failed, and its
 // descriptor can be synced.
@@ -72,10 +68,6 @@ class DescriptorBuffer : public std::streambuf {
   std::array<char, kSize> buffer_;
 };
 
-fs::path folder_of(const fs::path& target) {
-  return target.has_parent_path() ? target.parent_path() : fs::path(".");
-}
-
 // Renaming over a device would destroy it, `-o /dev/null` run by root for instance.
 void check_target(const fs::path& target) {
   struct stat info {};
@@ -117,12 +109,6 @@ Descriptor create_named(const fs::path& target, fs::path& created) {
 void copy_mode(const fs::path& target, int descriptor) {
   struct stat old {};
   if (::stat(target.c_str(), &old) == 0) ::fchmod(descriptor, old.st_mode & 07777);
-}
-
-// Makes the rename itself durable. Some file systems cannot, and the file is complete either way.
-void sync_folder(const fs::path& folder) {
-  const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (descriptor.is_open()) ::fsync(descriptor.get());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "sparsebit/core/output_set.h"
 
 #include "core/descriptor.h"
+#include "core/output_folder.h"
 #include "core/temporary_names.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/interrupt.h"
@@ -17,16 +18,6 @@ namespace sparsebit {
 namespace {
 
 namespace fs = std::filesystem;
-
-Error io_error(const fs::path& path, const std::string& failure, int error_number) {
-  return {ErrorKind::Io,
-          {.what = failure + ": " + std::generic_category().message(error_number),
-           .where = path.string()}};
-}
-
-fs::path parent_of(const fs::path& target) {
-  return target.has_parent_path() ? target.parent_path() : fs::path(".");
-}
 
 /// A hidden folder, removed with what is in it.
 class HiddenFolder {
@@ -72,12 +63,6 @@ void move_file(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) throw io_error(to, "cannot replace", errno);
 }
 
-/// Makes renames durable, where the file system can.
-void sync_folder(const fs::path& folder) {
-  const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (descriptor.is_open()) ::fsync(descriptor.get());
-}
-
 }  // namespace
 
 struct OutputSet::Impl {
@@ -86,7 +71,7 @@ struct OutputSet::Impl {
   };
 
   HiddenFolder& folder_beside(const fs::path& target) {
-    const fs::path parent = parent_of(target);
+    const fs::path parent = folder_of(target);
     for (const auto& folder : folders) {
       if (folder->parent() == parent) return *folder;
     }

@@ -70,9 +70,8 @@ at::Tensor load_idx(const std::filesystem::path& path) {
   const std::optional<int64_t> bytes = byte_count(shape, 1);
   SPARSEBIT_CHECK(bytes, InvalidArgument, reader.name(), ": its size overflows 64 bits");
   const int64_t size = *bytes;
-  // Deflate packs at most about 1030 to 1: a header that asks for more is damaged.
-  constexpr uintmax_t kMostUnpacked = 1100;
-  SPARSEBIT_CHECK(static_cast<uintmax_t>(size) / kMostUnpacked <= std::filesystem::file_size(path),
+  // A header that asks for more than the file can hold is damaged.
+  SPARSEBIT_CHECK(static_cast<uint64_t>(size) / kMostUnpacked <= std::filesystem::file_size(path),
                   InvalidArgument, reader.name(), ": truncated file");
   check_memory(size, reader.name());
   // The buffer grows with the data read: a header alone must not allocate memory.

@@ -97,7 +97,8 @@ void check_values(const Infos& infos, const char* what, const Place& place) {
   }
 }
 
-/// Everything in a list has a name of its own. What has none is told by its reader.
+/// Throws when two entries of a list have the same name. Entries without a name are reported by the
+/// importer.
 template <class Items, class NameOf>
 void check_distinct(const Items& items, const NameOf& name_of, const char* what,
                     const Place& place) {

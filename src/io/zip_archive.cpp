@@ -1,5 +1,7 @@
 #include "sparsebit/io/zip_archive.h"
 
+#include "io/byte_count.h"
+
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/memory_limit.h"
 
@@ -17,8 +19,6 @@ constexpr uint64_t kInExtra = 0xffffffff;  // the value is in the extra field
 constexpr uint16_t kLargeNumbers = 1;      // id of the zip64 extra field
 constexpr uint16_t kStored = 0, kDeflated = 8;
 constexpr size_t kEntrySize = 46, kLocalSize = 30, kEndSize = 22, kLocatorSize = 20;
-/// Upper bound of deflate's compression ratio, which is about 1030.
-constexpr uint64_t kMostUnpacked = 1100;
 
 bool inflate_into(std::string_view packed, std::span<char> out) {
   if (packed.size() > UINT32_MAX || out.size() > UINT32_MAX) return false;
