@@ -3,13 +3,16 @@
 #include "cli/dynamic_axes.h"
 #include "cli/input_options.h"
 #include "cli/pass_options.h"
+#include "easy/certification.h"
 #include "easy/model_inputs.h"
 #include "easy/model_source.h"
 #include "easy/model_summary.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/how_many.h"
+#include "sparsebit/core/json_text.h"
 #include "sparsebit/core/log.h"
+#include "sparsebit/core/output_set.h"
 #include "sparsebit/export/onnx.h"
 #include "sparsebit/io/onnx_file.h"
 
@@ -63,7 +66,7 @@ std::string report(const ConvertOptions& options, const fx::GraphModule& module,
                                   {"bytes", written.bytes},   {"carried", carried}};
     if (options.passes.any())
       object["passes"] = nlohmann::ordered_json::parse(changes_as_json(passes.changes));
-    return object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    return json_text(object);
   }
   std::string text = fmt::format("{}: {}, {} parameters, opset {}, {}\n", options.output,
                                  how_many(written.nodes, "node"), in_millions(parameters),
@@ -134,7 +137,10 @@ void convert(const ConvertOptions& options, std::ostream& out) {
       options.passes.any() && record_shapes(model, options.inputs, options.common.seed).has_value();
   const passes::PassReport passes = run_passes(*model.module, options.passes, shapes_known);
   model.module->eval();
-  export_with_dynamic(model, dynamic, options.output, export_options);
+  OutputSet outputs;
+  export_with_dynamic(model, dynamic, outputs.stage(options.output).string(), export_options);
+  remove_old_certificate(options.output, outputs);
+  outputs.commit();
   out << report(options, *model.module, passes);
 }
 

@@ -7,6 +7,7 @@
 #include "easy/usage_error.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/json_text.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/deploy/artefact_format.h"
 #include "sparsebit/deploy/deploy.h"
@@ -74,10 +75,23 @@ std::string known_format(const std::string& name) {
       near.empty() ? fmt::format("; known: {}", fmt::join(formats.names(), ", ")) : near);
 }
 
+/// A file in the output folder, which may have to be created, is checked when it is written.
+void check_decisions_file(const DeployOptions& options) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(options.decisions).parent_path();
+  const bool in_new_folder = !fs::exists(options.output) && fs::weakly_canonical(folder / "") ==
+                                                               fs::weakly_canonical(fs::path(options.output) / "");
+  if (in_new_folder) return;
+  const CalibrationOptions& asked = options.calibration;
+  check_output_files({options.decisions}, {asked.model, asked.config, asked.custom, asked.data.data,
+                                           asked.data.labels});
+}
+
 /// Checks names and folders before calibration starts.
 void check_options(const DeployOptions& options) {
   const CalibrationOptions& asked = options.calibration;
   check_output_folder(options.output);
+  check_decisions_file(options);
   for (const std::string& format : options.formats) deploy::artefact_formats().get(format);
   if (is_simulation(asked.model)) return;
   const platforms::PlatformPtr platform = chosen_config(asked).config.platform;
@@ -100,15 +114,18 @@ void deploy_model(const DeployOptions& options, std::ostream& out) {
   if (coverage.share_of_macs() == 0)
     log_warning("no layer with MACs is quantized for {}", platform.name);
   const std::string title = fmt::format("{} for {}", options.name, platform.name);
-  const auto files = deploy::deploy(*model, formats, options.output, options.name, title,
-                                    {asked.model, asked.data.data});
-  if (!options.decisions.empty()) write_decisions(options.decisions, *model);
+  OutputSet outputs;
+  const auto files = deploy::stage_deploy(outputs, *model, formats, options.output, options.name,
+                                          title, {asked.model, asked.data.data});
+  if (!options.decisions.empty())
+    write_decisions(outputs.stage(options.decisions).string(), *model);
+  outputs.commit();
   if (asked.json) {
     nlohmann::ordered_json json = {
         {"platform", platform.name},
         {"coverage", {{"macs", coverage.share_of_macs()}, {"nodes", coverage.share_of_nodes()}}}};
     for (const auto& file : files) json["files"].push_back(file.string());
-    out << json.dump(2) << "\n";
+    out << json_text(json);
     return;
   }
   out << fmt::format("int8 coverage in {}: {:.1f} % of MACs, {:.1f} % of nodes\n", platform.name,

@@ -5,6 +5,7 @@
 #include "core/temporary_names.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/interrupt.h"
+#include "sparsebit/core/memory_limit.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -68,21 +69,6 @@ class DescriptorBuffer : public std::streambuf {
   std::array<char, kSize> buffer_;
 };
 
-// Renaming over a device would destroy it, `-o /dev/null` run by root for instance.
-void check_target(const fs::path& target) {
-  struct stat info {};
-  if (::stat(target.c_str(), &info) != 0) {
-    if (errno == ENOENT || errno == EACCES || errno == ENOTDIR)
-      return;  // creating the file gives a better error
-    throw io_error(target, "cannot write", errno);
-  }
-  if (S_ISDIR(info.st_mode)) throw io_error(target, "cannot write", EISDIR);
-  if (!S_ISREG(info.st_mode)) {
-    throw Error(ErrorKind::Io,
-                {.what = "cannot write: not a regular file", .where = target.string()});
-  }
-}
-
 /// A file without a name in the folder of `target`: it vanishes when the process is killed. Closed
 /// where the file system has no such files, or where /proc is missing, through which it gets its
 /// name.
@@ -94,9 +80,12 @@ Descriptor create_unnamed(const fs::path& target) {
 /// Creates a new file beside `target` and stores its name. Not mkstemp: that ignores the umask.
 Descriptor create_named(const fs::path& target, fs::path& created) {
   constexpr int kAttempts = 100;
+  struct stat old {};  // others may not read what replaces a private file at any time
+  const mode_t mode = ::stat(target.c_str(), &old) == 0 ? old.st_mode & 0777 : 0666;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     created = folder_of(target) / temporary_name();
-    Descriptor file(::open(created.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    Descriptor file(
+        ::open(created.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
     if (file.is_open()) return file;
     if (errno != EEXIST && errno != EINTR) break;
   }
@@ -133,6 +122,17 @@ struct AtomicFile::Impl {
     return named;
   }
 
+  /// Brings everything to the disk.
+  void write_out() {
+    stream.flush();
+    if (buffer.error_number() != 0) throw io_error(target, "cannot write", buffer.error_number());
+    if (!stream) {  // the writer set failbit or badbit
+      throw Error(ErrorKind::Io,
+                  {.what = "cannot write: the stream has failed", .where = target.string()});
+    }
+    if (::fsync(descriptor.get()) != 0) throw io_error(target, "cannot write", errno);
+  }
+
   /// Gives an unnamed file a temporary name, from which it can replace another one.
   void name_it() {
     if (!temporary.empty()) return;
@@ -150,7 +150,6 @@ struct AtomicFile::Impl {
   Descriptor descriptor;
   DescriptorBuffer buffer;
   std::ostream stream;
-  bool finished = false;
   bool committed = false;
 };
 
@@ -163,26 +162,12 @@ AtomicFile::~AtomicFile() = default;
 
 std::ostream& AtomicFile::stream() { return impl_->stream; }
 
-void AtomicFile::finish() {
-  Impl& file = *impl_;
-  if (file.finished) return;
-  file.stream.flush();
-  if (file.buffer.error_number() != 0) {
-    throw io_error(file.target, "cannot write", file.buffer.error_number());
-  }
-  if (!file.stream) {  // the writer set failbit or badbit
-    throw Error(ErrorKind::Io,
-                {.what = "cannot write: the stream has failed", .where = file.target.string()});
-  }
-  if (::fsync(file.descriptor.get()) != 0) throw io_error(file.target, "cannot write", errno);
-  file.name_it();
-  file.finished = true;
-}
 
 void AtomicFile::commit() {
   Impl& file = *impl_;
   SPARSEBIT_CHECK(!file.committed, Internal, file.target.string(), ": committed twice");
-  finish();
+  file.write_out();
+  file.name_it();
   if (::rename(file.temporary.c_str(), file.target.c_str()) != 0) {
     throw io_error(file.target, "cannot replace", errno);
   }
@@ -208,7 +193,11 @@ std::string read_file(const fs::path& path) {
   size_t capacity = S_ISREG(info.st_mode) ? static_cast<size_t>(info.st_size) + 1 : 1 << 16;
   size_t size = 0;
   while (true) {
-    if (size == contents.size()) contents.resize(size == 0 ? capacity : 2 * size);
+    if (size == contents.size()) {
+      if (size > 0) capacity = 2 * size;
+      check_memory(static_cast<int64_t>(capacity), path.string());
+      contents.resize(capacity);
+    }
     const ssize_t n = ::read(descriptor.get(), contents.data() + size, contents.size() - size);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw io_error(path, "cannot read", errno);  // a folder: EISDIR

@@ -92,10 +92,9 @@ std::string text_of(const YAML::Exception& e) {
 std::optional<std::string> library_text(const std::exception& e) {
   if (dynamic_cast<const std::bad_alloc*>(&e))
     return fmt::format(
-        "not enough memory; the limit is {}, and {} are in use; --max-memory or "
-        "SPARSEBIT_MAX_MEMORY sets it",
+        "not enough memory; the limit is {}, and {} are in use; {} sets it",
         bytes_text(static_cast<double>(memory_limit())),
-        bytes_text(static_cast<double>(memory_in_use())));
+        bytes_text(static_cast<double>(memory_in_use())), kMemoryOption);
   if (const auto* files = dynamic_cast<const std::filesystem::filesystem_error*>(&e))
     return text_of(*files);
   if (const auto* yaml = dynamic_cast<const YAML::Exception*>(&e)) return text_of(*yaml);

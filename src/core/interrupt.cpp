@@ -92,9 +92,12 @@ void remove_folder(const char* path) {
 }  // namespace
 
 void RemoveOnInterrupt::remove_all() {
-  for (Slot& slot : Slot::all) {
-    if (slot.state != Slot::Ready) continue;
-    if (::unlink(slot.path.data()) != 0) remove_folder(slot.path.data());
+  constexpr int kDepth = 2;  // a folder of outputs may be in another one, which is then removed last
+  for (int depth = 0; depth < kDepth; ++depth) {
+    for (Slot& slot : Slot::all) {
+      if (slot.state != Slot::Ready) continue;
+      if (::unlink(slot.path.data()) != 0) remove_folder(slot.path.data());
+    }
   }
 }
 
@@ -103,7 +106,8 @@ void remove_unfinished_files() { RemoveOnInterrupt::remove_all(); }
 void RemoveOnInterrupt::on_signal(int number) {
   if (deferring > 0) {
     pending = number;
-    return;
+    // The last DeferInterrupts may have gone in between, before it could see the signal.
+    if (deferring > 0 || pending.exchange(0) == 0) return;
   }
   remove_all();
   if (number == SIGINT && ::isatty(STDERR_FILENO) == 1) {

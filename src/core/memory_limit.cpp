@@ -27,7 +27,7 @@ std::atomic<int64_t> in_use = 0;
 constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 
 /// A number in a file of the kernel ("max" and missing files: unlimited).
-int64_t number_in(const char* file) {
+int64_t number_in(const std::filesystem::path& file) {
   int64_t number = 0;
   std::ifstream stream(file);
   return stream >> number && number > 0 ? number : kUnlimited;
@@ -44,9 +44,30 @@ int64_t available_on_machine() {
   return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE);
 }
 
-int64_t limit_of_container() {
-  return std::min(number_in("/sys/fs/cgroup/memory.max"),
-                  number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+/// What a cgroup has in use, without the cached files that the kernel gives back.
+int64_t used_in(const std::filesystem::path& cgroup) {
+  const int64_t used = number_in(cgroup / "memory.current");
+  if (used == kUnlimited) return 0;
+  std::ifstream stream(cgroup / "memory.stat");
+  int64_t bytes = 0;
+  for (std::string name; stream >> name >> bytes;) {
+    if (name == "inactive_file") return std::max<int64_t>(used - bytes, 0);
+  }
+  return used;
+}
+
+/// The path in "0::/path", the line of /proc/self/cgroup about version 2.
+std::string cgroup_of_process() {
+  std::ifstream stream("/proc/self/cgroup");
+  for (std::string line; std::getline(stream, line);) {
+    if (line.starts_with("0::/")) return line.substr(3);
+  }
+  return "/";
+}
+
+int64_t left_in_container() {
+  return std::min(detail::left_in_cgroups("/sys/fs/cgroup", cgroup_of_process()),
+                  number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"));  // version 1
 }
 
 /// What `ulimit -v` leaves beside the address space that is taken already.
@@ -59,18 +80,28 @@ int64_t left_of_address_space() {
   return std::max<int64_t>(static_cast<int64_t>(address_space.rlim_cur) - taken, 1);
 }
 
+/// Counts the bytes if they fit below `most`. What does not fit is never counted, so that it does
+/// not take the room of what another thread asks for.
+bool add_if_it_fits(int64_t bytes, int64_t most) noexcept {
+  int64_t before = in_use;
+  while (bytes <= most - before) {
+    if (in_use.compare_exchange_weak(before, before + bytes)) return true;
+  }
+  return false;
+}
+
 void take(int64_t bytes, std::string_view purpose) {
-  const int64_t before = in_use.fetch_add(bytes);
-  if (bytes <= memory_limit() - before) return;
-  in_use -= bytes;
-  throw Error(ErrorKind::TooLarge,
-              fmt::format("{} needs {} of memory; the limit is {}{}; --max-memory or "
-                          "SPARSEBIT_MAX_MEMORY raises it",
-                          purpose, bytes_text(static_cast<double>(bytes)),
-                          bytes_text(static_cast<double>(memory_limit())),
-                          before > 0 ? fmt::format(", and {} are in use",
-                                                   bytes_text(static_cast<double>(before)))
-                                     : ""));
+  const int64_t most = memory_limit();
+  if (add_if_it_fits(bytes, most)) return;
+  const int64_t taken = in_use;
+  throw Error(
+      ErrorKind::TooLarge,
+      fmt::format("{} needs {} of memory; the limit is {}{}; {} raises it", purpose,
+                  bytes_text(static_cast<double>(bytes)), bytes_text(static_cast<double>(most)),
+                  taken > 0
+                      ? fmt::format(", and {} are in use", bytes_text(static_cast<double>(taken)))
+                      : "",
+                  kMemoryOption));
 }
 
 /// libtorch's own allocator, with a count of the bytes that are alive.
@@ -103,10 +134,21 @@ class CountingAllocator : public c10::Allocator {
 
 }  // namespace
 
+int64_t detail::left_in_cgroups(const std::filesystem::path& mount, std::string_view cgroup) {
+  int64_t least = kUnlimited;
+  std::filesystem::path folder = mount / cgroup.substr(std::min<size_t>(1, cgroup.size()));
+  while (true) {
+    const int64_t most = number_in(folder / "memory.max");
+    if (most != kUnlimited) least = std::min(least, std::max<int64_t>(most - used_in(folder), 1));
+    if (folder == mount || !folder.has_relative_path()) return least;
+    folder = folder.parent_path();
+  }
+}
+
 int64_t available_memory() {
   static const int64_t bytes = [] {
     const int64_t least =
-        std::min({available_on_machine(), limit_of_container(), left_of_address_space()});
+        std::min({available_on_machine(), left_in_container(), left_of_address_space()});
     return std::max<int64_t>(static_cast<int64_t>(0.8 * static_cast<double>(least)), 1);
   }();
   return bytes;
@@ -145,10 +187,7 @@ bool detail::take_memory(size_t bytes) noexcept {
   if (most == 0) return count_memory(bytes), true;
   if (bytes > kMost) return false;
   const auto asked = static_cast<int64_t>(bytes);
-  const int64_t before = in_use.fetch_add(asked);
-  if (asked <= most + (bytes <= kSmall ? kRoomForSmall : 0) - before) return true;
-  in_use -= asked;
-  return false;
+  return add_if_it_fits(asked, most + (bytes <= kSmall ? kRoomForSmall : 0));
 }
 
 void detail::count_memory(size_t bytes) noexcept { in_use += static_cast<int64_t>(bytes); }

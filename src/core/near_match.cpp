@@ -1,19 +1,13 @@
 #include "sparsebit/core/near_match.h"
 
+#include "sparsebit/core/letter_case.h"
+
 #include <algorithm>
 #include <array>
 #include <utility>
 
 namespace sparsebit {
 namespace {
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
 
 // Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`. Row and
 // column 0 are a border of large values for swaps that would reach before the start.
@@ -54,7 +48,7 @@ bool plausible(std::string_view name, std::string_view candidate, size_t distanc
 
 std::vector<std::string> near_matches(std::string_view name, const std::vector<std::string>& known,
                                       size_t limit) {
-  const std::string wanted = lower_case(name);
+  const std::string wanted = lower_case(std::string(name));
   std::vector<std::pair<size_t, const std::string*>> ranked;
   for (const std::string& candidate : known) {
     const std::string lower = lower_case(candidate);

@@ -1,28 +1,16 @@
 #include "sparsebit/core/temp_file.h"
 
-#include "sparsebit/core/error.h"
-
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
+#include "core/hidden_folder.h"
+#include "sparsebit/core/atomic_file.h"
 
 namespace sparsebit {
 
-TempFile::TempFile(const std::string& suffix) {
-  const std::string ending = "XXXXXX" + suffix;  // mkstemps() replaces the X
-  std::string name = std::filesystem::temp_directory_path() / ("sparsebit-" + ending);
-  const int file = ::mkstemps(name.data(), static_cast<int>(suffix.size()));
-  SPARSEBIT_CHECK(file >= 0, Io, "cannot create ", name, ": ", std::strerror(errno));
-  ::close(file);
-  path_ = name;
-  removed_.emplace(path_);
+TempFile::TempFile(const std::string& suffix)
+    : folder_(std::make_unique<HiddenFolder>(std::filesystem::temp_directory_path())),
+      path_(folder_->path() / ("model" + suffix)) {
+  write_file_atomically(path_, "");
 }
 
-TempFile::~TempFile() {
-  std::error_code ignored;
-  std::filesystem::remove(path_, ignored);
-}
+TempFile::~TempFile() = default;
 
 }  // namespace sparsebit

@@ -55,6 +55,18 @@ std::string temporary_name() {
   return fmt::format("{}{:08x}{:08x}{}", kPrefix, entropy(), entropy(), kSuffix);
 }
 
+std::string without_temporary_folders(std::string text) {
+  constexpr size_t kSize = kPrefix.size() + kDigits + kSuffix.size();
+  size_t at = 0;
+  while ((at = text.find(kPrefix, at)) != std::string::npos) {
+    if (is_temporary_name(text.substr(at, kSize)) && text.substr(at + kSize, 1) == "/")
+      text.erase(at, kSize + 1);
+    else
+      at += kPrefix.size();
+  }
+  return text;
+}
+
 void lock_temporary(int descriptor) { ::flock(descriptor, LOCK_EX | LOCK_NB); }
 
 void remove_abandoned_temporaries(const fs::path& folder) {

@@ -3,11 +3,9 @@
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
-#include "sparsebit/core/interrupt.h"
 #include "sparsebit/deploy/artefact_format.h"
 
 #include <algorithm>
-#include <memory>
 #include <set>
 
 namespace sparsebit::deploy {
@@ -113,23 +111,17 @@ void check_not_overwritten(const std::filesystem::path& folder,
   }
 }
 
-/// Writes all files to disk before the first gets its final name.
-std::vector<std::filesystem::path> write_together(const std::filesystem::path& folder,
-                                                  const std::vector<DeployFile>& files) {
+std::vector<std::filesystem::path> stage_files(OutputSet& outputs,
+                                               const std::filesystem::path& folder,
+                                               const std::vector<DeployFile>& files) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   SPARSEBIT_CHECK(!failed, Io, folder.string(), ": ", failed.message());
   std::vector<std::filesystem::path> paths;
-  std::vector<std::unique_ptr<AtomicFile>> open;
   for (const DeployFile& file : files) {
     paths.push_back(folder / file.name);
-    open.push_back(std::make_unique<AtomicFile>(paths.back()));
-    open.back()->stream().write(file.content.data(),
-                                static_cast<std::streamsize>(file.content.size()));
-    open.back()->finish();
+    write_file_atomically(outputs.stage(paths.back()), file.content);
   }
-  const DeferInterrupts all_or_none;
-  for (const auto& file : open) file->commit();
   return paths;
 }
 
@@ -153,11 +145,10 @@ void check_deploy_folder(const std::filesystem::path& folder, const std::string&
                there.substr(from, there.find(end, from) - from), "; choose another folder"));
 }
 
-std::vector<std::filesystem::path> deploy(const quant::QuantModel& model,
-                                          const std::vector<std::string>& formats,
-                                          const std::filesystem::path& folder,
-                                          const std::string& model_name, const std::string& title,
-                                          const std::vector<std::filesystem::path>& read) {
+std::vector<std::filesystem::path> stage_deploy(
+    OutputSet& outputs, const quant::QuantModel& model, const std::vector<std::string>& formats,
+    const std::filesystem::path& folder, const std::string& model_name, const std::string& title,
+    const std::vector<std::filesystem::path>& read) {
   SPARSEBIT_CHECK(!formats.empty(), InvalidArgument,
                   "deploy: no formats given; expected at least one");
   SPARSEBIT_CHECK(!model_name.empty() && model_name.find('/') == std::string::npos, InvalidArgument,
@@ -171,7 +162,18 @@ std::vector<std::filesystem::path> deploy(const quant::QuantModel& model,
   files.push_back(std::move(about));
   check_deploy_folder(folder, model_name, model.platform().name);
   check_not_overwritten(folder, files, read);
-  return write_together(folder, files);
+  return stage_files(outputs, folder, files);
+}
+
+std::vector<std::filesystem::path> deploy(const quant::QuantModel& model,
+                                          const std::vector<std::string>& formats,
+                                          const std::filesystem::path& folder,
+                                          const std::string& model_name, const std::string& title,
+                                          const std::vector<std::filesystem::path>& read) {
+  OutputSet outputs;
+  auto files = stage_deploy(outputs, model, formats, folder, model_name, title, read);
+  outputs.commit();
+  return files;
 }
 
 }  // namespace sparsebit::deploy

@@ -6,12 +6,13 @@
 #include "easy/model_summary.h"
 #include "easy/usage_error.h"
 
-#include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/core/how_many.h"
 #include "sparsebit/core/log.h"
+#include "sparsebit/core/mapped_file.h"
 #include "sparsebit/core/progress.h"
+#include "sparsebit/core/yaml.h"
 #include "sparsebit/data/input_check.h"
 #include "sparsebit/deploy/prepare.h"
 #include "sparsebit/quant/quantized_graph.h"
@@ -131,8 +132,9 @@ ChosenConfig config_of_platform(const CalibrationOptions& options) {
   }
   const platforms::PlatformPtr platform =
       options.platform.empty() ? nullptr : platforms::find_platform(options.platform);
-  return {read_file(options.config),
-          quant::parse_qconfig(std::filesystem::path(options.config), platform)};
+  const MappedFile file(options.config);
+  return {std::string(file.bytes()),
+          quant::parse_qconfig(parse_yaml(file.bytes(), options.config), platform)};
 }
 
 }  // namespace
@@ -142,7 +144,9 @@ ChosenConfig chosen_config(const CalibrationOptions& options) {
   chosen.config.selection.excluded_layers = options.exclude;
   for (const std::string& pattern : options.exclude) chosen.text += "# excluded: " + pattern + "\n";
   if (options.custom.empty()) return chosen;
-  const deploy::CustomConfig custom = deploy::parse_custom_config(read_yaml(options.custom));
+  const MappedFile file(options.custom);
+  const deploy::CustomConfig custom =
+      deploy::parse_custom_config(parse_yaml(file.bytes(), options.custom));
   const bool traces = !custom.trace.preserve.empty() || !custom.trace.concrete_args.empty() ||
                       !custom.leaf_modules.empty();
   SPARSEBIT_CHECK(
@@ -150,7 +154,7 @@ ChosenConfig chosen_config(const CalibrationOptions& options) {
       ": preserve_attr, concrete_args and leaf_module work only for models written in C++, "
       "with deploy::prepare_by_platform()");
   chosen.config = deploy::customized(chosen.config, custom);
-  chosen.text += "# changed by\n" + read_file(options.custom);
+  chosen.text += "# changed by\n" + std::string(file.bytes());
   return chosen;
 }
 

@@ -6,7 +6,9 @@
 
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/json_text.h"
 #include "sparsebit/core/json_view.h"
+#include "sparsebit/core/log.h"
 #include "sparsebit/core/progress.h"
 #include "sparsebit/core/sha256.h"
 #include "sparsebit/core/temp_file.h"
@@ -154,12 +156,18 @@ exports::Certificate certify_file(const std::string& file, const std::string& or
   return certificate;
 }
 
-bool is_certificate_of(const std::string& file) {
+std::string remove_old_certificate(const std::string& file, OutputSet& outputs) {
   const std::string path = certificate_file(file, {});
-  if (!std::filesystem::exists(path)) return false;
+  if (!std::filesystem::exists(path)) return "";
   const auto json = nlohmann::json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
-  return json.is_object() && json.contains("comparisons") &&
-         json.value("file", nlohmann::json()) == name_of(file);
+  const bool is_about_it = json.is_object() && json.contains("comparisons") &&
+                           json.value("file", nlohmann::json()) == name_of(file);
+  if (!is_about_it) return "";
+  outputs.remove_at_commit(path);
+  const std::string warning =
+      fmt::format("{} is removed: it certifies the file that is replaced", path);
+  log_warning("{}", warning);
+  return warning;
 }
 
 void check_same_data(const exports::Certificate& certificate, const std::string& file,
@@ -175,7 +183,7 @@ void write_certificate(const exports::Certificate& certificate, const std::strin
                        const std::string& path) {
   auto json = nlohmann::ordered_json::parse(exports::to_json(certificate));
   json["file"] = name_of(file);
-  write_file_atomically(path, json.dump(2) + "\n");
+  write_file_atomically(path, json_text(json));
 }
 
 std::string problem_of(const exports::Certificate& certificate,

@@ -3,6 +3,7 @@
 #include "easy/common_options.h"
 #include "easy/prepared_data.h"
 
+#include "sparsebit/core/output_set.h"
 #include "sparsebit/export/certificate.h"
 
 #include <optional>
@@ -41,8 +42,10 @@ exports::Certificate certify_file(const std::string& file, const std::string& or
                                   const std::string& config, quant::QuantModel* simulation,
                                   const PreparedData& data, const CertificationOptions& options);
 
-/// Whether the certificate beside a file is about a file of this name.
-bool is_certificate_of(const std::string& file);
+/// A certificate beside `file` that is about a file of this name goes when `outputs` are committed,
+/// because it certifies the file that they replace. Returns the logged warning; empty if there is
+/// no such certificate.
+std::string remove_old_certificate(const std::string& file, OutputSet& outputs);
 
 /// Throws InvalidArgument, without --force, when there is a certificate of the same file that was
 /// made with other data.

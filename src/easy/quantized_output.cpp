@@ -4,12 +4,10 @@
 #include "easy/output_files.h"
 
 #include "sparsebit/core/error.h"
-#include "sparsebit/core/log.h"
 #include "sparsebit/export/quantized_file.h"
 #include "sparsebit/export/quantized_onnx.h"
 #include "sparsebit/io/onnx_file.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <malloc.h>
@@ -74,7 +72,8 @@ std::string origin_of(const CalibrationOptions& asked, const quant::QuantModel& 
   if (!data.has_all()) json["seed"] = asked.common.seed;
   json["sequential"] = asked.sequential;
   if (measured) json["float_where_faster"] = model.config().schedule.float_where_faster;
-  return json.dump();
+  // A pattern of --exclude may be any bytes.
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 void write_model(const quant::QuantModel& model, const std::string& staged,
@@ -90,6 +89,27 @@ void write_model(const quant::QuantModel& model, const std::string& staged,
        .metadata = {{"sparsebit.origin", origin}}});
 }
 
+/// Messages name the target.
+exports::Certificate certify_staged(const std::string& staged, const CalibrationOptions& asked,
+                                    quant::QuantModel& model, const PreparedData& data,
+                                    const CertificationOptions& options) {
+  try {
+    exports::Certificate certificate =
+        certify_file(staged, asked.model, chosen_config(asked).text, &model, data, options);
+    for (exports::Comparison& comparison : certificate.comparisons)
+      comparison.missing = with_target_paths(comparison.missing);
+    return certificate;
+  } catch (const Error& error) {
+    const ErrorDetails& details = error.details();
+    Error shown(error.kind(), {.what = with_target_paths(details.what),
+                               .expected = with_target_paths(details.expected),
+                               .found = with_target_paths(details.found),
+                               .where = with_target_paths(details.where)});
+    for (const std::string& frame : error.context()) shown.add_context(with_target_paths(frame));
+    throw shown;
+  }
+}
+
 }  // namespace
 
 WrittenOutput write_quantized(quant::QuantModel& model, const CalibrationOptions& asked,
@@ -103,17 +123,13 @@ WrittenOutput write_quantized(quant::QuantModel& model, const CalibrationOptions
     written.bytes_before = io::bytes_of_model(asked.model);
   written.bytes = io::bytes_of_model(staged);
   if (options.certify) {
-    written.certificate = certify_file(staged, asked.model, chosen_config(asked).text, &model, data,
-                                       options.certification);
+    written.certificate = certify_staged(staged, asked, model, data, options.certification);
     const std::string certificate = certificate_file(options.output, options.certification);
     outputs.remove_at_commit(certificate);  // never beside a model that it is not about
     write_certificate(*written.certificate, options.output, outputs.stage(certificate).string());
-  } else if (is_certificate_of(options.output)) {
-    const std::string old = certificate_file(options.output, {});
-    outputs.remove_at_commit(old);
-    written.warnings.push_back(
-        fmt::format("{} is removed: it certifies the file that is replaced", old));
-    log_warning("{}", written.warnings.back());
+  } else if (const std::string warning = remove_old_certificate(options.output, outputs);
+             !warning.empty()) {
+    written.warnings.push_back(warning);
   }
   return written;
 }

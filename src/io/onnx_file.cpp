@@ -4,8 +4,8 @@
 
 #include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
-#include "sparsebit/core/interrupt.h"
 #include "sparsebit/core/mapped_file.h"
+#include "sparsebit/core/output_set.h"
 #include "sparsebit/io/onnx_all_tensors.h"
 
 #include <google/protobuf/io/coded_stream.h>
@@ -49,12 +49,12 @@ void move_to_data_file(onnx::TensorProto& tensor, const std::string& location, i
   set("length", std::to_string(bytes->size()));
 }
 
-void write_message(const onnx::ModelProto& model, const std::filesystem::path& path,
-                   AtomicFile& file) {
+void write_message(const onnx::ModelProto& model, const std::filesystem::path& path) {
+  AtomicFile file(path);
   const bool written = model.SerializeToOstream(&file.stream());
-  SPARSEBIT_CHECK(written || !file.stream(), Unsupported, path.string(),
+  SPARSEBIT_CHECK(written || !file.stream(), Unsupported, with_target_paths(path.string()),
                   ": the model is larger than 2 GB without its weights, the limit of an ONNX file");
-  file.finish();
+  file.commit();
 }
 
 /// Visits the default values of a function's attributes, a field newer than the packaged ONNX.
@@ -140,23 +140,20 @@ onnx::ModelProto load_onnx(const std::filesystem::path& path) {
 
 void save_onnx(onnx::ModelProto model, const std::filesystem::path& path,
                const OnnxSaveOptions& options) {
-  AtomicFile file(path);
-  if (model.ByteSizeLong() < static_cast<size_t>(options.largest_file)) {
-    write_message(model, path, file);
-    return file.commit();
-  }
-  const std::filesystem::path data_path = path.string() + ".data";
+  if (model.ByteSizeLong() < static_cast<size_t>(options.largest_file))
+    return write_message(model, path);
+  OutputSet outputs;  // the files belong together
+  const std::filesystem::path staged = outputs.stage(path);
+  const std::filesystem::path data_path = staged.string() + ".data";
   AtomicFile data(data_path);
   int64_t position = 0;
   for (onnx::TensorProto& tensor : *model.mutable_graph()->mutable_initializer()) {
     if (tensor.raw_data().size() < kSmallest) continue;
     move_to_data_file(tensor, data_path.filename().string(), position, data.stream());
   }
-  data.finish();
-  write_message(model, path, file);
-  const DeferInterrupts both_or_none;
-  data.commit();  // nothing but two renames from here on: the files belong together
-  file.commit();
+  data.commit();
+  write_message(model, staged);
+  outputs.commit();
 }
 
 }  // namespace sparsebit::io

@@ -2,7 +2,7 @@
 
 #include "platforms/built_in.h"
 
-#include "sparsebit/core/atomic_file.h"
+#include "sparsebit/core/mapped_file.h"
 
 #include <utility>
 
@@ -35,7 +35,7 @@ Registry<PlatformPtr>& platforms() {
 PlatformPtr find_platform(const std::string& name_or_file) {
   const std::filesystem::path path(name_or_file);
   const bool is_file = path.extension() == ".yaml" || path.extension() == ".yml";
-  if (is_file) return parse_platform(read_file(path), name_or_file);
+  if (is_file) return parse_platform(MappedFile(path).bytes(), name_or_file);
   return platforms().get(name_or_file);
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/temp_dir.h"
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/memory_limit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -221,6 +222,13 @@ TEST_F(ReadFile, ReturnsAllBytes) {
 TEST_F(ReadFile, ReadsFilesThatHaveNoSize) {
   EXPECT_EQ(read_file("/dev/null"), "");
   EXPECT_THAT(read_file("/proc/self/status"), testing::HasSubstr("Pid:"));
+}
+
+TEST_F(ReadFile, AnEndlessFileMeetsTheMemoryLimit) {
+  limit_memory(memory_in_use() + (1 << 22));
+  EXPECT_THAT([] { read_file("/dev/zero"); },
+              ThrowsMessage<Error>(testing::HasSubstr("/dev/zero needs")));
+  limit_memory(available_memory());
 }
 
 TEST_F(ReadFile, MissingFileAndFolder) {

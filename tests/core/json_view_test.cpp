@@ -35,7 +35,7 @@ TEST(JsonView, ReadsWhatIsThere) {
 
 TEST(JsonView, ErrorsNameFilePlaceAndTypes) {
   const std::string text =
-      R"({"a": [1, {"b": "x"}], "n": 3000000000, "f": 1.5, "o": {}, "z": 1e30})";
+      R"({"a": [1, {"b": "x"}], "n": 3000000000, "f": 1.5, "o": {}, "z": 1e30, "minus": -1.0})";
   const auto error = [&](const auto& read) { return error_of(text, read); };
   EXPECT_EQ(error([](const View& v) { v["a"].items()[1]["b"].number(); }),
             "f.json: a[1].b: expected a number, found a text");
@@ -48,6 +48,8 @@ TEST(JsonView, ErrorsNameFilePlaceAndTypes) {
             "f.json: o: expected a list, found an object");
   EXPECT_EQ(error([](const View& v) { v["n"].integer<int>(); }),
             "f.json: n: the number is too large");
+  EXPECT_EQ(error([](const View& v) { v["minus"].integer<unsigned>(); }),
+            "f.json: minus: the number is too large");
   EXPECT_EQ(error([](const View& v) { v["z"].integer(); }), "f.json: z: the number is too large");
   EXPECT_EQ(error([](const View& v) { v["f"].integer(); }),
             "f.json: f: expected a whole number, found a fraction");

@@ -1,5 +1,7 @@
 #include "sparsebit/core/memory_limit.h"
 
+#include "core/temp_dir.h"
+#include "sparsebit/core/atomic_file.h"
 #include "sparsebit/core/error.h"
 
 #include <ATen/ATen.h>
@@ -9,6 +11,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <thread>
 
 namespace sparsebit::memory_limit_test {
 namespace {
@@ -87,6 +91,22 @@ TEST_F(MemoryLimit, ReservationsAndTensorsShareIt) {
   EXPECT_NO_THROW(check_memory(30 * kMegabyte, "images.npz: record 'y'"));
 }
 
+TEST_F(MemoryLimit, WhatIsRefusedTakesNoRoomFromOthers) {
+  std::atomic<bool> stop = false;
+  std::thread refused([&] {
+    while (!stop) EXPECT_FALSE(detail::take_memory(SIZE_MAX / 8));
+  });
+  int failures = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    const bool taken = detail::take_memory(kMegabyte);
+    if (taken) detail::return_memory(kMegabyte);
+    failures += taken ? 0 : 1;
+  }
+  stop = true;
+  refused.join();
+  EXPECT_EQ(failures, 0);
+}
+
 TEST_F(MemoryLimit, SizesThatOverflowAreRefused) {
   EXPECT_THROW(check_memory(INT64_MAX, "a record"), Error);
   EXPECT_FALSE(detail::take_memory(SIZE_MAX));
@@ -97,6 +117,26 @@ TEST_F(MemoryLimit, SmallBlocksFindRoomToReportAFailure) {
   EXPECT_FALSE(detail::take_memory(kMegabyte));
   ASSERT_TRUE(detail::take_memory(1000));
   detail::return_memory(1000);
+}
+
+TEST(AvailableMemory, IsWhatAllCgroupsLeave) {
+  const test::TempDir mount;
+  const auto write = [&](const std::string& group, const std::string& name,
+                         const std::string& text) {
+    std::filesystem::create_directories(mount / group);
+    write_file_atomically(mount / (group + name), text);
+  };
+  EXPECT_EQ(detail::left_in_cgroups(mount.path(), "/"), INT64_MAX);
+  write("all/", "memory.max", "1000\n");
+  write("all/", "memory.current", "800\n");
+  write("all/", "memory.stat", "anon 500\ninactive_file 300\nactive_file 0\n");
+  write("all/job/", "memory.max", "max\n");
+  EXPECT_EQ(detail::left_in_cgroups(mount.path(), "/all/job"), 500);
+  write("all/job/", "memory.max", "400\n");
+  EXPECT_EQ(detail::left_in_cgroups(mount.path(), "/all/job"), 400);
+  write("all/job/", "memory.current", "400\n");
+  EXPECT_EQ(detail::left_in_cgroups(mount.path(), "/all/job"), 1);
+  EXPECT_EQ(detail::left_in_cgroups(mount.path(), "/all"), 500);
 }
 
 TEST(AvailableMemory, IsLessThanTheMachineHas) {

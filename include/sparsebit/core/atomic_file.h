@@ -10,7 +10,7 @@ namespace sparsebit {
 
 /// A file that appears complete or not at all.
 ///
-/// The file has no name until finish() or commit(), which then renames it over the target: nothing
+/// The file has no name until commit(), which then renames it over the target: nothing
 /// is left behind even when the process is killed. (Where the file system knows no unnamed files,
 /// it is called .sparsebit-*.tmp meanwhile, and removed by the next process that writes to the
 /// folder.) Without commit(), for instance when an exception passes, the target stays as it was. A
@@ -31,10 +31,6 @@ class AtomicFile {
   /// The stream to write to, valid as long as this object. Write errors are reported by commit().
   std::ostream& stream();
 
-  /// Flushes and syncs the temporary file, so that commit() only renames it: for several files that
-  /// must appear together. Throws as commit() does.
-  void finish();
-
   /// Makes the file durable and visible. Throws Io if any write failed (the disk is full, say), and
   /// Internal if called twice.
   void commit();
@@ -47,7 +43,8 @@ class AtomicFile {
 /// Replaces the contents of `path` by `bytes`, all or nothing. Throws Io.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
 
-/// The contents of the file. Throws Io if it is missing, a folder, or not readable.
+/// The contents of the file. Throws Io if it is missing, a folder, or not readable, and TooLarge if
+/// the memory limit has no room for them.
 std::string read_file(const std::filesystem::path& path);
 
 }  // namespace sparsebit

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -113,7 +114,8 @@ class JsonView {
     if (std::trunc(number) != number) expected("a whole number");
     // A power of two, which is exact, and one more than the largest.
     const double end = std::ldexp(1.0, Limits::digits);
-    if (number < -end || number >= end) fail("the number is too large");
+    const double start = std::is_signed_v<Whole> ? -end : 0;
+    if (number < start || number >= end) fail("the number is too large");
     return static_cast<Whole>(number);
   }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,7 +45,14 @@ class MemoryReservation {
   int64_t bytes_;
 };
 
+/// What sets the limit, for messages.
+inline constexpr std::string_view kMemoryOption = "--max-memory or SPARSEBIT_MAX_MEMORY";
+
 namespace detail {
+/// What a cgroup of version 2 and those above it leave of their limits.
+/// @param cgroup  as in /proc/self/cgroup: "/user.slice/job".
+int64_t left_in_cgroups(const std::filesystem::path& mount, std::string_view cgroup);
+
 // For a program's operator new, which may neither throw an Error nor allocate. Small blocks find
 // room a little above the limit, so that a failure can be reported.
 bool take_memory(size_t bytes) noexcept;  ///< false: nothing was counted

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 
 namespace sparsebit {
 
@@ -25,23 +26,31 @@ class OutputSet {
   OutputSet& operator=(const OutputSet&) = delete;
 
   /// Where to write what will be `target`. A file written beside it (weights in NAME.onnx.data)
-  /// moves with it. Throws Io if the folder of the target is missing or not writable.
+  /// moves with it. Throws Io if the folder of the target is missing or not writable or the target
+  /// is a folder or a device, and InvalidArgument if the target is staged already.
   std::filesystem::path stage(const std::filesystem::path& target);
 
   /// commit() removes `file`, if it is there, before anything else: a certificate of the model that
-  /// is replaced.
+  /// is replaced. It may be staged as well.
   void remove_at_commit(const std::filesystem::path& file);
 
   /// Moves all staged files to their targets: those that were not staged by name first, then the
   /// others in the order of stage(). A file keeps the access mode of the one it replaces. Ctrl-C
-  /// waits meanwhile. A process that is killed between two renames leaves the first files new and
-  /// the others old: what must not stay beside a new file is given to remove_at_commit(). Throws
-  /// Io.
+  /// waits meanwhile. Throws Io, and then all targets are as they were.
+  ///
+  /// A process that is killed between two renames leaves the first files new and the others old:
+  /// what must not stay beside a new file is given to remove_at_commit(). Where files that were not
+  /// staged by name replace others, the old targets are removed first: a model is then missing
+  /// rather than beside the weights of another one.
   void commit();
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// A text with the paths of staged files replaced by those of their targets: for the messages of
+/// what was given a staged path.
+std::string with_target_paths(std::string text);
 
 }  // namespace sparsebit

@@ -1,14 +1,16 @@
 #pragma once
 
-#include "sparsebit/core/interrupt.h"
-
 #include <filesystem>
-#include <optional>
+#include <memory>
 #include <string>
 
 namespace sparsebit {
 
-/// A new empty file in the folder for temporary files, removed with this object or by an interrupt.
+class HiddenFolder;
+
+/// A new empty file in a hidden folder of its own, in the folder for temporary files. It is removed
+/// with what is written beside it (weights in NAME.onnx.data): with this object, by an interrupt,
+/// or, after SIGKILL, by the next process that makes one.
 class TempFile {
  public:
   /// @param suffix  how its name ends: ".onnx". Throws Io.
@@ -20,8 +22,8 @@ class TempFile {
   const std::filesystem::path& path() const { return path_; }
 
  private:
+  std::unique_ptr<HiddenFolder> folder_;
   std::filesystem::path path_;
-  std::optional<RemoveOnInterrupt> removed_;
 };
 
 }  // namespace sparsebit

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sparsebit/core/output_set.h"
 #include "sparsebit/quant/quant_model.h"
 
 #include <filesystem>
@@ -16,7 +17,7 @@ void check_deploy_folder(const std::filesystem::path& folder, const std::string&
 /// Writes a calibrated model in the given formats into a folder, created if missing, with a
 /// README.md that says what each file is and how the vendor's tool loads it. Nothing is written
 /// when a format throws, when two formats write files of the same name, or when
-/// check_deploy_folder() throws. An interrupt (Ctrl-C) leaves all files or none.
+/// check_deploy_folder() throws. The files appear together, see OutputSet.
 ///
 /// @param formats     names in artefact_formats()
 /// @param model_name  stem of the file names: "model" -> "model.onnx"
@@ -28,5 +29,12 @@ std::vector<std::filesystem::path> deploy(const quant::QuantModel& model,
                                           const std::filesystem::path& folder,
                                           const std::string& model_name, const std::string& title,
                                           const std::vector<std::filesystem::path>& read = {});
+
+/// The same for a program that writes other files together with these: they appear with
+/// `outputs.commit()`.
+std::vector<std::filesystem::path> stage_deploy(
+    OutputSet& outputs, const quant::QuantModel& model, const std::vector<std::string>& formats,
+    const std::filesystem::path& folder, const std::string& model_name, const std::string& title,
+    const std::vector<std::filesystem::path>& read = {});
 
 }  // namespace sparsebit::deploy
