@@ -1,6 +1,7 @@
 #include "cli/calibration_options.h"
 #include "cli/commands.h"
 
+#include "sparsebit/core/json_text.h"
 #include "sparsebit/core/printable_text.h"
 #include "sparsebit/quant/error_profiler.h"
 #include "sparsebit/report/node_names.h"
@@ -70,7 +71,7 @@ std::string as_json(const std::vector<Row>& rows) {
                     {"sqnr", row.sqnr},
                     {"cosine", row.cosine}});
   }
-  return list.dump(2) + "\n";
+  return json_text(list);
 }
 
 void analyze(const AnalyzeOptions& options, std::ostream& out) {

@@ -7,6 +7,7 @@
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/how_many.h"
+#include "sparsebit/core/json_text.h"
 #include "sparsebit/core/printable_text.h"
 #include "sparsebit/fx/ops/value.h"
 
@@ -141,7 +142,7 @@ std::string as_json(const io::Dataset& data, const Findings& found) {
   json["unreadable"] = found.unreadable;
   json["problems"] = found.problems;
   // Names of files may be any bytes.
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 /// The presets, or one of them as YAML to edit.

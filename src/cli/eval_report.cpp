@@ -2,6 +2,7 @@
 
 #include "easy/model_summary.h"
 #include "sparsebit/core/how_many.h"
+#include "sparsebit/core/json_text.h"
 #include "sparsebit/core/printable_text.h"
 
 #include <fmt/format.h>
@@ -160,7 +161,7 @@ std::string evaluation_as_json(const Evaluation& evaluation) {
       json["outputs"].push_back(json_of(output));
   }
   if (evaluation.agreement) json["similarities"] = json_of(*evaluation.agreement);
-  return json.dump(2) + "\n";
+  return json_text(json);
 }
 
 }  // namespace sparsebit::cli

@@ -9,6 +9,7 @@
 #include "easy/usage_error.h"
 
 #include "sparsebit/core/how_many.h"
+#include "sparsebit/core/json_text.h"
 #include "sparsebit/core/printable_text.h"
 #include "sparsebit/fx/printer.h"
 #include "sparsebit/zoo/zoo.h"
@@ -49,7 +50,7 @@ std::string list_zoo(Format format) {
       list.push_back(
           {{"name", "zoo:" + name}, {"summary", zoo::architectures().get(name).summary}});
     }
-    return list.dump(2) + "\n";
+    return json_text(list);
   }
   std::string text;
   for (const std::string& name : zoo::architectures().names()) {
@@ -106,7 +107,7 @@ std::string with_changes(const std::string& graph, const std::vector<passes::Cha
   if (format == Format::Json) {
     nlohmann::ordered_json object = nlohmann::ordered_json::parse(graph);
     object["passes"] = nlohmann::ordered_json::parse(changes_as_json(changes));
-    return object.dump(2) + "\n";
+    return json_text(object);
   }
   const char* comment = format == Format::Fx ? "# " : format == Format::Mermaid ? "%% " : "  ";
   std::string text = graph;

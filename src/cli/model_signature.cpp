@@ -3,6 +3,7 @@
 #include "cli/easy_names.h"
 #include "easy/model_outputs.h"
 #include "easy/model_summary.h"
+#include "sparsebit/core/json_text.h"
 #include "sparsebit/core/printable_text.h"
 #include "sparsebit/fx/foreign_input.h"
 #include "sparsebit/fx/printer.h"
@@ -106,7 +107,7 @@ std::string model_as_json(const fx::GraphModule& module, const std::vector<Slot>
   json["parameters"] = ordered_json::object();
   for (const WeightCount& type : count_weights(module))
     json["parameters"][type.dtype] = {{"count", type.count}, {"bytes", type.bytes}};
-  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 }  // namespace sparsebit::cli

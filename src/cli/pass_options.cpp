@@ -6,6 +6,7 @@
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/how_many.h"
+#include "sparsebit/core/json_text.h"
 #include "sparsebit/core/letter_case.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/near_match.h"
@@ -170,7 +171,7 @@ std::string changes_as_json(const std::vector<passes::Change>& changes) {
   for (const passes::Change& change : changes) {
     list.push_back({{"pass", change.pass}, {"before", change.before}, {"after", change.after}});
   }
-  return list.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_text(list);
 }
 
 }  // namespace sparsebit::cli

@@ -8,6 +8,7 @@
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/how_many.h"
+#include "sparsebit/core/json_text.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/output_set.h"
 #include "sparsebit/core/printable_text.h"
@@ -228,7 +229,7 @@ std::string as_json(const QuantizeOptions& options, const quant::QuantModel& mod
   if (summary.measured) json["measured"] = as_json(*summary.measured);
   if (summary.written.certificate)
     json["certificate"] = nlohmann::ordered_json::parse(to_json(*summary.written.certificate));
-  return json.dump(2) + "\n";
+  return json_text(json);
 }
 
 /// The nodes that the platform computes in float, and why.

@@ -3,6 +3,7 @@
 #include "easy/model_summary.h"
 #include "easy/shape_text.h"
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/json_text.h"
 #include "sparsebit/core/output_set.h"
 #include "sparsebit/core/printable_text.h"
 #include "sparsebit/fx/naming.h"
@@ -149,9 +150,7 @@ std::string outputs_as_json(const std::vector<ModelOutput>& outputs) {
     if (!output.file.empty()) item["file"] = output.file.string();
     list.push_back(std::move(item));
   }
-  return ordered_json{{"outputs", std::move(list)}}.dump(2, ' ', false,
-                                                         ordered_json::error_handler_t::replace) +
-         "\n";
+  return json_text(ordered_json{{"outputs", std::move(list)}});
 }
 
 }  // namespace sparsebit::easy

@@ -1,4 +1,5 @@
 #include "sparsebit/fx/printer.h"
+#include "sparsebit/core/json_text.h"
 #include "sparsebit/core/printable_text.h"
 
 #include "sparsebit/fx/ops/value_text.h"
@@ -219,7 +220,7 @@ std::string to_json(const GraphModule& module) {
   nlohmann::ordered_json json = {{"model", module.type()}, {"nodes", nlohmann::json::array()}};
   for (const Node& node : module.graph().nodes()) json["nodes"].push_back(node_json(node, module));
   // Names come from files, whose bytes need not be UTF-8.
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 }  // namespace sparsebit::fx

@@ -7,9 +7,6 @@
 
 namespace sparsebit::io {
 
-/// Unpacked bytes for each packed one that a file may ask for: deflate reaches about 1030.
-inline constexpr uint64_t kMostUnpacked = 1100;
-
 /// The size in bytes of a tensor with an untrusted shape. Returns nullopt on overflow of 64 bits,
 /// also if it would only overflow with sizes of 0 replaced by 1: libtorch computes strides that
 /// way.

@@ -1,6 +1,7 @@
 #include "sparsebit/io/idx_file.h"
 
 #include "io/byte_count.h"
+#include "sparsebit/core/deflate_bound.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/memory_limit.h"
 
@@ -71,7 +72,7 @@ at::Tensor load_idx(const std::filesystem::path& path) {
   SPARSEBIT_CHECK(bytes, InvalidArgument, reader.name(), ": its size overflows 64 bits");
   const int64_t size = *bytes;
   // A header that asks for more than the file can hold is damaged.
-  SPARSEBIT_CHECK(static_cast<uint64_t>(size) / kMostUnpacked <= std::filesystem::file_size(path),
+  SPARSEBIT_CHECK(static_cast<uint64_t>(size) / kMostInflated <= std::filesystem::file_size(path),
                   InvalidArgument, reader.name(), ": truncated file");
   check_memory(size, reader.name());
   // The buffer grows with the data read: a header alone must not allocate memory.

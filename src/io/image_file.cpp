@@ -2,6 +2,7 @@
 
 #include "io/image_header.h"
 
+#include "sparsebit/core/deflate_bound.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/mapped_file.h"
 #include "sparsebit/core/memory_limit.h"
@@ -26,8 +27,7 @@ cv::Mat decode(MappedFile& file) {
 
 /// Checks the header's size before the decoder allocates memory for it.
 void check_size(const MappedFile& file, const std::string& name) {
-  constexpr int64_t kMostPixelsPerByte =
-      8 * 1032;  // one bit per pixel, at the maximum ratio of deflate
+  constexpr int64_t kMostPixelsPerByte = 8 * kMostInflated;  // one bit per pixel
   const std::optional<ImageSize> size = read_image_size(file.bytes());
   SPARSEBIT_CHECK(size, InvalidArgument, name, ": not a JPEG, PNG or BMP image");
   const auto bytes = static_cast<int64_t>(file.size());

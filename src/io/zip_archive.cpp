@@ -2,6 +2,7 @@
 
 #include "io/byte_count.h"
 
+#include "sparsebit/core/deflate_bound.h"
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/memory_limit.h"
 
@@ -20,15 +21,19 @@ constexpr uint16_t kLargeNumbers = 1;      // id of the zip64 extra field
 constexpr uint16_t kStored = 0, kDeflated = 8;
 constexpr size_t kEntrySize = 46, kLocalSize = 30, kEndSize = 22, kLocatorSize = 20;
 
+/// In parts, because zlib counts each of them with 32 bits.
 bool inflate_into(std::string_view packed, std::span<char> out) {
-  if (packed.size() > UINT32_MAX || out.size() > UINT32_MAX) return false;
+  constexpr size_t kPart = 1 << 20;
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return false;
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
-  stream.avail_in = static_cast<uInt>(packed.size());
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  const int status = inflate(&stream, Z_FINISH);
+  int status = Z_OK;
+  while (status == Z_OK) {  // without progress it is Z_BUF_ERROR
+    stream.avail_in = static_cast<uInt>(std::min(kPart, packed.size() - stream.total_in));
+    stream.avail_out = static_cast<uInt>(std::min(kPart, out.size() - stream.total_out));
+    status = inflate(&stream, Z_NO_FLUSH);
+  }
   const bool complete = status == Z_STREAM_END && stream.total_out == out.size();
   inflateEnd(&stream);
   return complete;
@@ -101,7 +106,7 @@ ZipArchive::Record ZipArchive::read_entry(uint64_t at) const {
   }
   check(record.packed <= bytes_.size());
   if (record.method == kStored) check(record.size == record.packed);
-  check(record.size / kMostUnpacked <= record.packed + 1);
+  check(record.size / kMostInflated <= record.packed + 1);
   return record;
 }
 

@@ -1,4 +1,5 @@
 #include "sparsebit/report/decisions.h"
+#include "sparsebit/core/json_text.h"
 #include "sparsebit/core/printable_text.h"
 
 #include "sparsebit/fx/resolve.h"
@@ -123,7 +124,7 @@ std::string to_json(const std::vector<NodeDecision>& decisions,
     }
     list.push_back(std::move(entry));
   }
-  return list.dump(2) + "\n";
+  return json_text(list);
 }
 
 }  // namespace sparsebit::report

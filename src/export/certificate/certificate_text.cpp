@@ -1,4 +1,5 @@
 #include "sparsebit/core/how_many.h"
+#include "sparsebit/core/json_text.h"
 #include "sparsebit/core/printable_text.h"
 #include "sparsebit/export/certificate.h"
 
@@ -206,7 +207,7 @@ std::string to_json(const Certificate& certificate) {
   if (!certificate.onnxruntime.empty()) json["onnxruntime"] = certificate.onnxruntime;
   json["processor"] = certificate.processor;
   json["sha256"] = certificate.sha256;
-  return json.dump(2) + "\n";
+  return json_text(json);
 }
 
 }  // namespace sparsebit::exports

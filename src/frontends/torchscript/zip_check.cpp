@@ -1,5 +1,7 @@
 #include "frontends/torchscript/archive_check.h"
 
+#include "sparsebit/core/deflate_bound.h"
+
 #include <c10/util/StringUtil.h>
 #include <zlib.h>
 
@@ -12,8 +14,7 @@ namespace {
 constexpr std::string_view kEnd = "PK\x05\x06", kEntry = "PK\x01\x02", kEnd64 = "PK\x06\x06",
                            kLocator64 = "PK\x06\x07";
 constexpr size_t kEndSize = 22, kEntrySize = 46, kEnd64Size = 56, kLocator64Size = 20;
-constexpr uint64_t kIn64 = 0xFFFFFFFF;    // the number is in the 64-bit extension
-constexpr uint64_t kDeflateRatio = 1032;  // the highest compression ratio of deflate
+constexpr uint64_t kIn64 = 0xFFFFFFFF;  // the number is in the 64-bit extension
 
 /// A little-endian number. The caller has checked that the bytes exist.
 uint64_t number(std::string_view bytes, size_t at, size_t width) {
@@ -91,7 +92,7 @@ std::string zip_problem(std::string_view file, Checksums& checksums) {
     if (!read_extension(rest.substr(kEntrySize + name, extra), entry)) {
       return "its table of records is damaged";
     }
-    const uint64_t most = entry.is_stored ? entry.compressed : kDeflateRatio * entry.compressed;
+    const uint64_t most = entry.is_stored ? entry.compressed : kMostInflated * entry.compressed;
     if (entry.compressed > file.size() || entry.size > most) {
       return c10::str("a record of ", entry.size, " bytes is not in the file, which has ",
                       file.size());
