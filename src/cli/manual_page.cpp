@@ -118,6 +118,13 @@ If it is not empty, nothing is coloured.
 .B CLICOLOR_FORCE
 If it is neither empty nor 0, words are coloured in files and pipes as well.
 .TP
+.B SPARSEBIT_MAX_MEMORY
+The memory limit of commands without \-\-max-memory, such as 8GB.
+.TP
+.B SPARSEBIT_MAX_WORK
+The number of operations for recording shapes, which quantize, analyze and deploy need of models
+with a fixed batch. Default: 2e13.
+.TP
 .B TERM
 With
 .B dumb

@@ -1,5 +1,6 @@
 #include "sparsebit/fx/interpreter.h"
 
+#include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
 #include "sparsebit/fx/call.h"
 #include "sparsebit/fx/computable.h"
@@ -10,6 +11,9 @@
 #include <ATen/ATen.h>
 #include <c10/core/InferenceMode.h>
 
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
 #include <unordered_set>
 
 namespace sparsebit::fx {
@@ -182,11 +186,25 @@ void run_in_eval_mode(Module& module, const Run& run) {
   restore();
 }
 
+constexpr const char* kMaxWork = "SPARSEBIT_MAX_WORK";
+
+/// The limit of the environment variable. Throws InvalidArgument unless it is positive.
+double most_work() {
+  constexpr double kUsual = 2e13;  // minutes; the largest models people have take 1e12 MACs
+  const char* const text = std::getenv(kMaxWork);
+  if (!text || *text == '\0') return kUsual;
+  const char* const end = text + std::strlen(text);
+  double work = 0;
+  const auto [stop, error] = std::from_chars(text, end, work);
+  SPARSEBIT_CHECK(error == std::errc() && stop == end && work > 0, InvalidArgument, kMaxWork,
+                  ": expected a positive number of operations, such as 1e14, found '", text, "'");
+  return work;
+}
+
 }  // namespace
 
 Value record_shapes(GraphModule& module, std::vector<Value> inputs) {
-  constexpr double kMostWork = 2e13;  // minutes; the largest models people have take 1e12 MACs
-  const WorkLimit limit(kMostWork);
+  const WorkLimit limit(most_work(), kMaxWork);
   std::unordered_map<const Node*, TensorInfo> seen;
   Interpreter interpreter(module, RunMode::Inference);
   interpreter.skip_uncomputable();

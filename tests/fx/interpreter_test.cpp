@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 namespace sparsebit::fx::interpreter_test {
 namespace {
 
@@ -180,6 +182,17 @@ TEST(Interpreter, NumberOfInputsIsChecked) {
       ThrowsMessage<Error>("the graph has 1 inputs, got 2"));
   EXPECT_THAT([&] { Interpreter(module).run({}); },
               ThrowsMessage<Error>(HasSubstr("the input 'x' is missing")));
+}
+
+TEST(RecordShapes, TheEnvironmentSetsItsWorkLimit) {
+  GraphModule module = model("%x = input()\n%y = torch.neg(%x)\nreturn %y");
+  const auto record = [&] { record_shapes(module, {at::ones({100})}); };
+  EXPECT_NO_THROW(record());
+  ::setenv("SPARSEBIT_MAX_WORK", "10", 1);
+  EXPECT_THAT(record, ThrowsMessage<Error>(HasSubstr("prepares; SPARSEBIT_MAX_WORK raises it")));
+  ::setenv("SPARSEBIT_MAX_WORK", "much", 1);
+  EXPECT_THAT(record, ThrowsMessage<Error>(HasSubstr("such as 1e14, found 'much'")));
+  ::unsetenv("SPARSEBIT_MAX_WORK");
 }
 
 TEST(Interpreter, SeesEditsBetweenRuns) {

@@ -2,6 +2,7 @@
 
 #include "fx/ops/half_precision.h"
 #include "sparsebit/core/error_context.h"
+#include "sparsebit/fx/ops/result_size.h"
 #include "sparsebit/fx/ops/work_limit.h"
 
 #include <algorithm>

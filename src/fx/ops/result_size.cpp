@@ -1,6 +1,11 @@
 #include "sparsebit/fx/ops/result_size.h"
 
+#include "sparsebit/core/error.h"
+#include "sparsebit/core/memory_limit.h"
+#include "sparsebit/fx/ops/for_each_item.h"
+
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -25,9 +30,8 @@ bool is_integral(const at::Tensor& tensor) {
 Tensors tensors_in(const Args& args) {
   Tensors tensors;
   for (const Value& value : args.values()) {
-    value.map_items([&](const Value& item) {
+    for_each_item(value, [&](const Value& item) {
       if (item.is_tensor()) tensors.push_back(item.tensor());
-      return item;
     });
   }
   return tensors;
@@ -75,10 +79,7 @@ double python_items(const Args& args) {
     if (value.is_int()) factor *= std::max(1., std::abs(value.to_double()));
     if (value.is_string()) items += static_cast<double>(value.string().size());
     if (!value.is_sequence()) continue;
-    value.map_items([&](const Value& item) {
-      ++items;
-      return item;
-    });
+    for_each_item(value, [&](const Value&) { ++items; });
   }
   return std::max(1., items * factor);
 }
@@ -87,7 +88,7 @@ double python_items(const Args& args) {
 /// longer integer tensor counts as its largest element.
 double sizes_in(const Value& value) {
   double sizes = 1;
-  value.map_items([&](const Value& item) {
+  for_each_item(value, [&](const Value& item) {
     if (item.is_int() || item.is_double()) sizes *= 1 + std::abs(item.to_double());
     if (item.is_tensor() && item.tensor().numel() > 0 && item.tensor().dim() < 2) {
       const at::Tensor numbers = item.tensor().detach().to(at::kDouble).abs() + 1;
@@ -95,7 +96,6 @@ double sizes_in(const Value& value) {
       const bool counts = is_integral(item.tensor()) || is_shape;
       if (counts) sizes *= (is_shape ? numbers.prod() : numbers.max()).item<double>();
     }
-    return item;
   });
   return sizes;
 }
@@ -155,6 +155,19 @@ double most_elements(const Operator& op, const Args& args) {
       return all_sizes(args) * product(tensors);
   }
   return 0;
+}
+
+void check_result_size(const Value& result) {
+  if (!result.is_tensor() || !result.tensor().defined()) return;
+  const at::Tensor& tensor = result.tensor();
+  const int64_t item = static_cast<int64_t>(tensor.element_size());
+  if (tensor.numel() <= memory_limit() / item) return;
+  throw Error(
+      ErrorKind::TooLarge,
+      fmt::format("the result of shape {} has {:.4g} elements, {}; the limit is {}; {} raises it",
+                  c10::str(tensor.sizes()), elements(tensor),
+                  bytes_text(elements(tensor) * static_cast<double>(item)),
+                  bytes_text(static_cast<double>(memory_limit())), kMemoryOption));
 }
 
 }  // namespace sparsebit::fx

@@ -1,7 +1,7 @@
 #include "sparsebit/fx/ops/work_limit.h"
 
 #include "sparsebit/core/error.h"
-#include "sparsebit/core/memory_limit.h"
+#include "sparsebit/fx/ops/for_each_item.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -19,9 +19,8 @@ double count_of(const at::Tensor& tensor) { return static_cast<double>(tensor.nu
 double all_elements_of(const Args& args) {
   double sum = 0;
   for (const Value& value : args.values()) {
-    value.map_items([&](const Value& item) {
+    for_each_item(value, [&](const Value& item) {
       if (item.is_tensor() && item.tensor().defined()) sum += count_of(item.tensor());
-      return item;
     });
   }
   return sum;
@@ -52,9 +51,8 @@ double most_recurrent_macs(const Operator& op, const Args& args, const at::Tenso
   if (input.dim() == 0) return 0;
   double weights = 0;
   for (const std::string& name : op.recurrent_weights) {
-    args[name].map_items([&](const Value& item) {
+    for_each_item(args[name], [&](const Value& item) {
       if (item.is_tensor() && item.tensor().dim() > 1) weights += count_of(item.tensor());
-      return item;
     });
   }
   return count_of(input) / static_cast<double>(std::max<int64_t>(1, input.size(-1))) * weights;
@@ -62,10 +60,15 @@ double most_recurrent_macs(const Operator& op, const Args& args, const at::Tenso
 
 }  // namespace
 
-WorkLimit::WorkLimit(double operations)
-    : limit_(operations), outer_(std::exchange(innermost, this)) {}
+WorkLimit::WorkLimit(double operations, std::string raised_by)
+    : limit_(operations),
+      raised_by_(std::move(raised_by)),
+      outer_(std::exchange(innermost, this)) {}
 
-WorkLimit::~WorkLimit() { innermost = outer_; }
+WorkLimit::~WorkLimit() {
+  innermost = outer_;
+  if (outer_) outer_->done_ += done_;
+}
 
 double most_macs(const Operator& op, const Args& args) {
   const at::Tensor* input = tensor_at(args, 0);
@@ -84,24 +87,14 @@ void check_work(const Operator& op, const Args& args) {
   WorkLimit* const limit = innermost;
   if (!limit) return;
   const double work = all_elements_of(args) + most_macs(op, args);
-  SPARSEBIT_CHECK(limit->done_ + work <= limit->limit_, TooLarge,
-                  fmt::format("this takes {:.3g} operations, more than what is left of {:.3g} for "
-                              "work that only prepares",
-                              work, limit->limit_));
+  if (limit->done_ + work > limit->limit_) {
+    const std::string& more = limit->raised_by_;
+    throw Error(ErrorKind::TooLarge,
+                fmt::format("this takes {:.3g} operations, more than what is left of {:.3g} for "
+                            "work that only prepares{}",
+                            work, limit->limit_, more.empty() ? "" : "; " + more + " raises it"));
+  }
   limit->done_ += work;
-}
-
-void check_result_size(const Value& result) {
-  if (!result.is_tensor() || !result.tensor().defined()) return;
-  const at::Tensor& tensor = result.tensor();
-  const int64_t item = static_cast<int64_t>(tensor.element_size());
-  if (tensor.numel() <= memory_limit() / item) return;
-  throw Error(ErrorKind::TooLarge,
-              fmt::format("the result of shape {} has {:.4g} elements, {}; the limit is {}; "
-                          "--max-memory or SPARSEBIT_MAX_MEMORY raises it",
-                          c10::str(tensor.sizes()), count_of(tensor),
-                          bytes_text(count_of(tensor) * static_cast<double>(item)),
-                          bytes_text(static_cast<double>(memory_limit()))));
 }
 
 }  // namespace sparsebit::fx

@@ -1,6 +1,8 @@
 #include "passes/all_passes.h"
 #include "passes/values.h"
 
+#include "sparsebit/fx/ops/for_each_item.h"
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -11,12 +13,9 @@ using fx::Node;
 
 bool takes_tensor(const Node& node) {
   bool found = false;
-  const auto look = [&](const fx::Value& item) {
-    found |= item.is_tensor();
-    return item;
-  };
-  for (const fx::Value& value : node.args()) value.map_items(look);
-  for (const auto& [name, value] : node.kwargs()) value.map_items(look);
+  const auto look = [&](const fx::Value& item) { found |= item.is_tensor(); };
+  for (const fx::Value& value : node.args()) fx::for_each_item(value, look);
+  for (const auto& [name, value] : node.kwargs()) fx::for_each_item(value, look);
   return found;
 }
 

@@ -1,6 +1,9 @@
 #include "sparsebit/fx/ops/result_size.h"
 
+#include "sparsebit/core/error.h"
+
 #include <ATen/ATen.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace sparsebit::fx::result_size_test {
@@ -72,6 +75,16 @@ TEST(ResultSize, OrdinaryCallsStayOrdinary) {
   EXPECT_LE(bound("torch.prod", {shape}), kOrdinary);
   EXPECT_LE(bound("onnx.Gather", {shape, longs({3})}), kOrdinary);
   EXPECT_LE(bound("operator.mul", {1 << 20, 1 << 20}), 1);
+}
+
+TEST(ResultSize, AViewWithMoreElementsThanMemoryIsRefused) {
+  const Spelling& expand = operators().get("Tensor.expand");
+  const Value huge(std::vector<int64_t>{int64_t{1} << 42});
+  const Args args = bind_call(expand, {Value(at::zeros({1})), huge}, {});
+  EXPECT_THAT(
+      [&] { run_kernel(*expand.op, args); },
+      testing::ThrowsMessage<Error>(
+          testing::HasSubstr("has 4.398e+12 elements, 17.6 TB; the limit is")));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "sparsebit/fx/ops/work_limit.h"
 
 #include "sparsebit/core/error.h"
-#include "sparsebit/core/memory_limit.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -63,14 +62,15 @@ TEST(WorkLimit, CountsProductsBeforeTheyAreComputed) {
   EXPECT_THROW(run("torch.conv2d", {x, weight}), Error);
 }
 
-TEST(ResultSize, AViewWithMoreElementsThanMemoryIsRefused) {
-  const Value one(at::zeros({1}));
-  const Value huge(std::vector<int64_t>{int64_t{1} << 42});
-  EXPECT_THAT(
-      [&] {
-        run("Tensor.expand", {one, huge});
-      },
-      ThrowsMessage<Error>(HasSubstr("has 4.398e+12 elements, 17.6 TB; the limit is")));
+TEST(WorkLimit, InnerWorkCountsForTheOuterLimit) {
+  const WorkLimit outer(1000, "MORE");
+  const Value x(at::zeros({400}));
+  for (int i = 0; i < 2; ++i) {
+    const WorkLimit inner(500);
+    run("torch.relu", {x});
+  }
+  EXPECT_THAT([&] { run("torch.relu", {x}); },
+              ThrowsMessage<Error>(HasSubstr("work that only prepares; MORE raises it")));
 }
 
 }  // namespace

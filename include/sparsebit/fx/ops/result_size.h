@@ -9,4 +9,9 @@ namespace sparsebit::fx {
 /// Growth), else a small multiple of the elements of the arguments. Arguments must not be nodes.
 double most_elements(const Operator& op, const Args& args);
 
+/// For run_kernel(): throws TooLarge for a tensor with more elements than the memory limit has room
+/// for, although it may take none itself: expand gives 2^42 elements out of one, and whatever reads
+/// them takes hours.
+void check_result_size(const Value& result);
+
 }  // namespace sparsebit::fx
