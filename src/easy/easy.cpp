@@ -10,7 +10,7 @@
 
 #include <ATen/Parallel.h>
 
-#include <new>
+#include <exception>
 
 namespace sparsebit::easy {
 namespace {
@@ -112,17 +112,31 @@ QuantizedFile quantized(const CalibrationOptions& asked, const OutputOptions& op
 QuantizedFile quantize_file(const std::string& model, const std::string& data,
                             const std::string& output, const QuantizeFileOptions& options) {
   check_numbers(options);
-  const CalibrationOptions asked = calibration_of(model, data, options);
+  std::exception_ptr stopped;  // by on_progress
+  CalibrationOptions asked = calibration_of(model, data, options);
+  if (options.on_progress) {
+    asked.common.on_progress = [&](const std::string& step, int64_t done, int64_t total) {
+      try {
+        options.on_progress(step, done, total);
+      } catch (...) {
+        stopped = std::current_exception();
+        throw;
+      }
+    };
+  }
   const OutputOptions written{
       .output = output,
       .certify = options.certify,
-      .certification = {.samples = options.certify_samples, .common = asked.common}};
+      .certification = {.output = options.certificate,
+                        .samples = options.certify_samples,
+                        .force = options.force,
+                        .common = asked.common}};
   const Threads threads(options.threads);
   try {
     return quantized(asked, written);
-  } catch (const c10::Error& error) {
-    throw Error(kind_of(error), error_text(error));
-  } catch (const std::bad_alloc& error) {
+  } catch (const std::exception& error) {
+    if (stopped) std::rethrow_exception(stopped);
+    if (dynamic_cast<const Error*>(&error)) throw;
     throw Error(kind_of(error), error_text(error));
   }
 }

@@ -115,6 +115,25 @@ TEST_F(Easy, CertifiesTheFile) {
   EXPECT_TRUE(made.certificate->speedup);
 }
 
+TEST_F(Easy, ACertificateOfAnotherFileIsOverwrittenWithForceOnly) {
+  const std::string certificate = dir_ / "other.certificate.json";
+  std::ofstream(certificate) << R"({"file": "other.onnx", "comparisons": [], "sha256": {}})";
+  QuantizeFileOptions options{.preprocess = "cifar10",
+                              .certify = true,
+                              .certify_samples = 4,
+                              .certificate = certificate};
+  EXPECT_THAT([&] { quantize(options); },
+              ThrowsMessage<Error>(HasSubstr("already the certificate of another file")));
+  options.force = true;
+  EXPECT_EQ(quantize(options).certificate->file, certificate);
+  EXPECT_THAT(read_file(certificate), HasSubstr("net.int8.onnx"));
+}
+
+TEST_F(Easy, ExceptionsOfLibrariesBecomeErrors) {
+  const std::string long_name(5000, 'x');  // std::filesystem throws for it
+  EXPECT_THROW(quantize_file(long_name, data_, output_), Error);
+}
+
 TEST_F(Easy, ShowsProgressToACallbackOnly) {
   std::vector<std::string> steps;
   std::vector<int64_t> done, totals;

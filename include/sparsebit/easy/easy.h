@@ -28,6 +28,8 @@ struct QuantizeFileOptions {
   bool sequential = false;  ///< calibrate layer by layer, with all previous layers quantized
   bool certify = false;     ///< compare the file with ONNX Runtime, on `certify_samples` samples
   std::int64_t certify_samples = 32;
+  std::string certificate = {};  ///< where to write it; empty: FILE.certificate.json
+  bool force = false;            ///< overwrite the certificate of another file or of other data
   /// Called while the work goes on, from the thread of the call: "calibrating", 8, 256. What it
   /// throws ends the work, and no file is written. Empty: nothing is shown.
   std::function<void(const std::string& step, std::int64_t done, std::int64_t total)> on_progress =
@@ -83,9 +85,9 @@ struct QuantizedFile {
 ///                deployment.
 /// @param output  FILE.onnx with integer weights; any other name saves the simulation.
 ///
-/// Throws sparsebit::Error (core/error.h), a std::exception, and leaves `output` as it was then. A
-/// certificate that did not pass is no exception: look at `certificate`. Warnings are logged, too;
-/// core/log.h says where to.
+/// Throws sparsebit::Error (core/error.h), a std::exception, or what `on_progress` threw, and then
+/// leaves `output` as it was. A certificate that did not pass is no exception: look at
+/// `certificate`. Warnings are logged, too; core/log.h says where to.
 QuantizedFile quantize_file(const std::string& model, const std::string& data,
                             const std::string& output, const QuantizeFileOptions& options = {});
 
