@@ -41,17 +41,26 @@ std::string program_path() {
 /// OpenBLAS, which libtorch loads, tries forever to get its first buffer where address space is
 /// short. (Those of other threads are the program's to check, see reserve_blas_buffers().)
 bool has_address_space() {
-  constexpr rlim_t needed = 1'150'000'000;
-  struct rlimit limit {};
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
-  if (limit.rlim_cur >= needed) return true;
-  std::fprintf(
-      stderr,
-      "error: the limit on virtual memory (ulimit -v) is %llu MB, and sparsebit needs %llu "
-      "MB to start; --max-memory limits what it uses\n",
-      static_cast<unsigned long long>(limit.rlim_cur / 1000000),
-      static_cast<unsigned long long>(needed / 1000000));
-  return false;
+  struct Need {
+    decltype(RLIMIT_AS) resource;
+    rlim_t bytes;
+    const char* name;
+  };
+  constexpr std::array<Need, 2> needs = {{{RLIMIT_AS, 1'150'000'000, "virtual memory (ulimit -v)"},
+                                          {RLIMIT_DATA, 400'000'000, "data (ulimit -d)"}}};
+  for (const auto& [resource, bytes, name] : needs) {
+    struct rlimit limit {};
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) continue;
+    if (limit.rlim_cur >= bytes) continue;
+    std::fprintf(
+        stderr,
+        "error: the limit on %s is %llu MB, and sparsebit needs %llu MB to start; --max-memory "
+        "limits what it uses\n",
+        name, static_cast<unsigned long long>(limit.rlim_cur / 1000000),
+        static_cast<unsigned long long>(bytes / 1000000));
+    return false;
+  }
+  return true;
 }
 
 }  // namespace

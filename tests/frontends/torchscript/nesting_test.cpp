@@ -10,6 +10,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <csignal>
 #include <stdexcept>
 
 namespace sparsebit::frontends::testing::nesting_test {
@@ -123,6 +126,28 @@ TEST(LargeStack, ThrowsAndHasModesAsTheCaller) {
   EXPECT_THAT([&] { torchscript::run_on_large_stack(1 << 20, run); },
               ::testing::ThrowsMessage<std::runtime_error>("from inside"));
   EXPECT_FALSE(gradients);
+}
+
+/// Recursion that the compiler can neither end nor make a loop.
+int endless(volatile char* above) {
+  volatile char here[4096];
+  here[0] = *above;
+  return endless(here) + here[0];
+}
+
+TEST(LargeStackDeathTest, ACrashHandlerRunsWhenItIsFull) {
+  EXPECT_EXIT(
+      {
+        struct sigaction action {};
+        action.sa_handler = [](int) { _exit(7); };
+        action.sa_flags = SA_ONSTACK;
+        sigaction(SIGSEGV, &action, nullptr);
+        torchscript::run_on_large_stack(1 << 20, [] {
+          volatile char start = 1;
+          endless(&start);
+        });
+      },
+      ::testing::ExitedWithCode(7), "");
 }
 
 TEST(LargeStack, ThatNoSystemHasIsAnError) {
