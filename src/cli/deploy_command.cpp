@@ -78,13 +78,14 @@ std::string known_format(const std::string& name) {
 /// A file in the output folder, which may have to be created, is checked when it is written.
 void check_decisions_file(const DeployOptions& options) {
   namespace fs = std::filesystem;
-  const fs::path folder = fs::path(options.decisions).parent_path();
-  const bool in_new_folder = !fs::exists(options.output) && fs::weakly_canonical(folder / "") ==
-                                                               fs::weakly_canonical(fs::path(options.output) / "");
+  const fs::path name = fs::path(options.decisions).filename();
+  const bool in_new_folder =
+      !fs::exists(options.output) && fs::weakly_canonical(options.decisions) ==
+                                         fs::weakly_canonical(fs::path(options.output) / name);
   if (in_new_folder) return;
   const CalibrationOptions& asked = options.calibration;
-  check_output_files({options.decisions}, {asked.model, asked.config, asked.custom, asked.data.data,
-                                           asked.data.labels});
+  check_output_files({options.decisions},
+                     {asked.model, asked.config, asked.custom, asked.data.data, asked.data.labels});
 }
 
 /// Checks names and folders before calibration starts.

@@ -92,7 +92,7 @@ void remove_folder(const char* path) {
 }  // namespace
 
 void RemoveOnInterrupt::remove_all() {
-  constexpr int kDepth = 2;  // a folder of outputs may be in another one, which is then removed last
+  constexpr int kDepth = 2;  // a folder of outputs may be in another one
   for (int depth = 0; depth < kDepth; ++depth) {
     for (Slot& slot : Slot::all) {
       if (slot.state != Slot::Ready) continue;

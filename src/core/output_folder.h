@@ -21,7 +21,8 @@ namespace sparsebit {
 inline Error io_error(const std::filesystem::path& path, const std::string& failure,
                       int error_number) {
   const std::string reason = std::generic_category().message(error_number);
-  return {ErrorKind::Io, {.what = failure + ": " + reason, .where = without_temporary_folders(path.string())}};
+  return {ErrorKind::Io,
+          {.what = failure + ": " + reason, .where = without_temporary_folders(path.string())}};
 }
 
 inline std::filesystem::path folder_of(const std::filesystem::path& target) {

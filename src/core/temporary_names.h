@@ -13,8 +13,8 @@ namespace sparsebit {
 /// than names may be.
 std::string temporary_name();
 
-/// Without the temporary folders in the paths of a text: "out/.sparsebit-01...ef.tmp/net.onnx" becomes
-/// "out/net.onnx".
+/// Without the temporary folders in the paths of a text: "out/.sparsebit-01...ef.tmp/net.onnx"
+/// becomes "out/net.onnx".
 std::string without_temporary_folders(std::string text);
 
 /// Locks what the descriptor is open on, until it is closed. Some network file systems have no

@@ -155,5 +155,22 @@ TEST(PlatformsCommand, ListsAndShows) {
   EXPECT_EQ(run({"platforms", "--show", "tpu"}).code, 2);
 }
 
+TEST_F(DeployCommand, DecisionsDoNotOverwriteAnInputOrAnArtefact) {
+  const Result input = deploy("snpe", {"--decisions", path("x.npy")});
+  EXPECT_EQ(input.code, 1);
+  EXPECT_THAT(input.err, HasSubstr("x.npy: an output cannot overwrite an input"));
+  const Result artefact = deploy("snpe", {"--decisions", path("out/README.md")});
+  EXPECT_EQ(artefact.code, 1);
+  EXPECT_THAT(artefact.err, HasSubstr("README.md: two outputs have the same path"));
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(DeployCommand, DecisionsMayLieInTheNewFolder) {
+  const Result result = deploy("snpe", {"--name", "net", "--decisions", path("out/why.txt")});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(files(), testing::ElementsAre("README.md", "net.onnx", "net_snpe_encodings.json",
+                                            "why.txt"));
+}
+
 }  // namespace
 }  // namespace sparsebit::cli::test::deploy_command_test

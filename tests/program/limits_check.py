@@ -68,11 +68,11 @@ def write(name, data):
 
 # --- runs ---------------------------------------------------------------------------------------
 
-def run(*arguments, limit=None, environment=None):
+def run(*arguments, limit=None, resource_kind=resource.RLIMIT_AS, environment=None):
     """(exit code, stderr, seconds of CPU, MB of memory)"""
     def before():
         if limit:
-            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+            resource.setrlimit(resource_kind, (limit, limit))
         resource.setrlimit(resource.RLIMIT_CPU, (300, 300))
     process = subprocess.Popen([sparsebit, *arguments], stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True, errors="replace",
@@ -118,6 +118,12 @@ with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archiv
 expect("npz", run("data", bomb, "--max-memory", "300MB"), 1, "bomb.npz: record 'x.npy' needs 400 MB",
        megabytes=600)
 
+parts = os.path.join(folder, "parts.npz")  # more than is unpacked at a time
+header = b"\x93NUMPY\x01\x00\x76\x00{'descr': '|u1', 'fortran_order': False, 'shape': (50, 100000), }"
+with zipfile.ZipFile(parts, "w", zipfile.ZIP_DEFLATED) as archive:
+    archive.writestr("x.npy", header.ljust(127) + b"\n" + bytes(range(250)) * 20000)
+expect("npz in parts", run("data", parts), 0, "")
+
 zipped = os.path.join(folder, "images-idx3-ubyte.gz")
 with gzip.open(zipped, "wb", compresslevel=1) as file:
     file.write(b"\0\0\x08\x03" + struct.pack(">3I", 400, 1000, 1000))
@@ -130,19 +136,66 @@ aliases = "a: &a [1, 2, 3, 4, 5, 6, 7, 8, 9]\n" + "".join(
 config = write("bomb.yaml", aliases.encode())
 expect("YAML aliases", run("quantize", "zoo:resnet20", "-c", config, "-o", folder + "/o.onnx"), 1,
        "bomb.yaml", megabytes=900)
-nested = write("nested.yaml", b"[" * 4000000)
+# Just below the limit of a file's size, so that the others count.
+nested = write("nested.yaml", b"[" * 1_000_000)
 expect("YAML nesting", run("quantize", "zoo:resnet20", "-c", nested, "-o", folder + "/o.onnx"), 1,
-       "nested.yaml", megabytes=900)
-many = write("many.yaml", b"- a\n" * 1000000)
+       "nested.yaml:1: the document is nested too deeply or too large", megabytes=900)
+many = write("many.yaml", b"[" + b"a," * 500_000 + b"]")
 expect("YAML items", run("quantize", "zoo:resnet20", "-c", many, "-o", folder + "/o.onnx"), 1,
-       "many.yaml", megabytes=900)
+       "many.yaml:1: the document is nested too deeply or too large", megabytes=900)
+large = write("large.yaml", b"- a\n" * 1_000_000)
+expect("YAML size", run("quantize", "zoo:resnet20", "-c", large, "-o", folder + "/o.onnx"), 1,
+       "large.yaml: too large for a configuration", megabytes=900)
+expect("endless config", run("quantize", "zoo:resnet20", "-c", "/dev/zero", "-o",
+                             folder + "/o.onnx"), 1, "/dev/zero: not a regular file", megabytes=900)
 
 expect("ulimit -v", run("inspect", "zoo:resnet20", limit=600_000_000), 1,
        "error: the limit on virtual memory (ulimit -v) is 600 MB")
+expect("ulimit -d", run("inspect", "zoo:resnet20", limit=300_000_000,
+                        resource_kind=resource.RLIMIT_DATA), 1,
+       "error: the limit on data (ulimit -d) is 300 MB")
+
+fixed = write("fixed.onnx", model(node("Relu", ["x"], ["y"]), "y"))
+expect("work of recording shapes", run("quantize", fixed, "-o", folder + "/o.onnx",
+                                       environment={"SPARSEBIT_MAX_WORK": "0.5"}), 1,
+       "SPARSEBIT_MAX_WORK raises it")
 expect("--max-memory 0", run("inspect", "zoo:resnet20", "--max-memory", "0"), 2, "--max-memory")
 expect("bad environment", run("inspect", "zoo:resnet20",
                               environment={"SPARSEBIT_MAX_MEMORY": "much"}), 2,
        "SPARSEBIT_MAX_MEMORY: 'much' is not a size of memory")
+
+# A file that another program cuts off while it is mapped.
+weights = os.path.join(folder, "weights.bin")
+floats = 1 << 24
+external = b"".join(field(13, field(1, key) + field(2, text)) for key, text in
+                    [("location", "weights.bin"), ("length", str(4 * floats))])
+tensor = field(5, field(1, floats) + field(2, 1) + field(8, "w") + external + field(14, 1))
+adding = write("adding.onnx", model(node("Add", ["x", "w"], ["y"]), "y", tensor))
+
+
+def run_while_it_shrinks():
+    """(exit code, stderr)"""
+    with open(weights, "wb") as file:
+        file.truncate(4 * floats)
+    process = subprocess.Popen([sparsebit, "run", adding, "--random"], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True)
+    while process.poll() is None:
+        try:
+            if "weights.bin" in open(f"/proc/{process.pid}/maps").read():
+                os.truncate(weights, 0)
+                break
+        except OSError:  # it has ended
+            break
+    errors = process.stderr.read()
+    return process.wait(), errors
+
+
+for _ in range(10):  # it may have read everything before
+    code, errors = run_while_it_shrinks()
+    if code != 0:
+        break
+print(f"a file that shrinks: exit code {code}: {errors.strip()}")
+assert code == 1 and "weights.bin: the file became shorter while it was read" in errors, errors
 
 subprocess.run(["rm", "-r", folder], check=True)
 print("1 passed, 0 failed")

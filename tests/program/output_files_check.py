@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Files that the command writes: all or none, whatever ends it.
 
-usage: output_files_check.py SPARSEBIT
+usage: output_files_check.py SPARSEBIT KILL_AT_RENAME_LIBRARY
 """
 import hashlib
 import json
@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-sparsebit = sys.argv[1]
+sparsebit, kill_library = sys.argv[1:]
 QUANTIZE = [sparsebit, "quantize", "zoo:resnet20", "--samples", "8", "-q", "-o"]
 CERTIFY = ["--certify", "--without-runtime", "--allow-useless"]
 
@@ -92,6 +92,52 @@ with tempfile.TemporaryDirectory() as folder:
                 assert names(folder) == sorted(old), names(folder)
     make_old(folder)
     subprocess.run(command, check=True, capture_output=True)
+    assert names(folder) == sorted(new), names(folder)
+
+# A file of `convert` does not stay beside the certificate of the one that it replaces.
+with tempfile.TemporaryDirectory() as folder:
+    quantize(folder, *CERTIFY)
+    done = subprocess.run([sparsebit, "convert", "zoo:resnet20", "-o", f"{folder}/net.onnx"],
+                          capture_output=True, text=True)
+    assert done.returncode == 0 and "net.certificate.json is removed" in done.stderr, done
+    assert names(folder) == ["net.onnx"], names(folder)
+
+
+def convert(folder, seed, **environment):
+    return subprocess.run([sparsebit, "convert", "zoo:resnet20", "--external-data", "--seed", seed,
+                           "-q", "-o", f"{folder}/net.onnx"], capture_output=True,
+                          env=dict(os.environ, **environment)).returncode
+
+
+# Killed before any rename, link or removal: a model has its own weights and no other certificate.
+with tempfile.TemporaryDirectory() as folder:
+    assert convert(folder, "1") == 0
+    certificate = json.dumps({"file": "net.onnx", "comparisons": [], "sha256": {}}).encode()
+    old = {**contents(folder), "net.certificate.json": certificate}
+    assert convert(folder, "2") == 0
+    new = contents(folder)
+    assert sorted(new) == ["net.onnx", "net.onnx.data"], sorted(new)
+    assert old["net.onnx.data"] != new["net.onnx.data"]
+    killed = finished = 0
+    while not finished:
+        for name, content in old.items():
+            open(f"{folder}/{name}", "wb").write(content)
+        code = convert(folder, "2", LD_PRELOAD=kill_library, KILL_AT=str(killed + 1))
+        assert code in (0, -signal.SIGKILL), code
+        found = contents(folder)
+        what = f"killed at call {killed + 1}: {sorted(found)}"
+        if code == 0:
+            finished = True
+            assert found == new, what
+        elif "net.onnx" in found:
+            model = new if found["net.onnx.data"] == new["net.onnx.data"] else old
+            assert found["net.onnx"] == model["net.onnx"], what
+            assert found["net.onnx.data"] == model["net.onnx.data"], what
+            assert model is old or "net.certificate.json" not in found, what
+        killed += not finished
+    assert killed >= 6, killed
+    make_old(folder)
+    assert convert(folder, "2") == 0
     assert names(folder) == sorted(new), names(folder)
 
 print("1 passed, 0 failed")
