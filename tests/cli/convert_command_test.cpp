@@ -241,7 +241,7 @@ TEST_F(Convert, FailuresLeaveNothingBehind) {
        "zoo:list is not a model; 'sparsebit inspect zoo:list' prints the models, such as "
        "zoo:resnet18"},
       {{"zoo:resnet20", "-o", "/nowhere/out.onnx"},
-       "/nowhere/out.onnx: cannot create a file in '/nowhere': No such file or directory"},
+       "/nowhere: cannot write to this folder: No such file or directory"},
   };
   for (const auto& [args, message] : cases) {
     const Result result = convert(args);

@@ -128,10 +128,11 @@ TEST(LargeStack, ThrowsAndHasModesAsTheCaller) {
   EXPECT_FALSE(gradients);
 }
 
-/// Recursion that the compiler can neither end nor make a loop.
+/// Recursion of which the compiler does not know that it never ends.
 int endless(volatile char* above) {
   volatile char here[4096];
   here[0] = *above;
+  if (here[0] == 0) return 0;
   return endless(here) + here[0];
 }
 

@@ -79,8 +79,9 @@ TEST(ResultSize, OrdinaryCallsStayOrdinary) {
 
 TEST(ResultSize, AViewWithMoreElementsThanMemoryIsRefused) {
   const Spelling& expand = operators().get("Tensor.expand");
-  const Value huge(std::vector<int64_t>{int64_t{1} << 42});
-  const Args args = bind_call(expand, {Value(at::zeros({1})), huge}, {});
+  const std::vector<Value> values = {Value(at::zeros({1})),
+                                     Value(std::vector<int64_t>{int64_t{1} << 42})};
+  const Args args = bind_call(expand, values, {});
   EXPECT_THAT(
       [&] { run_kernel(*expand.op, args); },
       testing::ThrowsMessage<Error>(
