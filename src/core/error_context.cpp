@@ -145,9 +145,9 @@ ErrorKind kind_of(const std::exception& e) {
   return is_memory ? ErrorKind::TooLarge : ErrorKind::InvalidArgument;
 }
 
-Error behind(const std::string& start, const Error& error, ErrorKind kind) {
+Error with_prefix(const std::string& prefix, const Error& error, ErrorKind kind) {
   const Error without_frames(error.kind(), error.details());
-  Error result(kind, start + without_frames.what());
+  Error result(kind, prefix + without_frames.what());
   for (const std::string& frame : error.context()) result.add_context(frame);
   return result;
 }
