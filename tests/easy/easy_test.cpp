@@ -138,11 +138,11 @@ TEST_F(Easy, ErrorsLeaveTheOutputAsItWas) {
   EXPECT_THAT([&] { quantize_file(dir_ / "none.onnx", data_, output_); },
               Throws<Error>(Property(&Error::kind, ErrorKind::Io)));
   EXPECT_THAT([&] { quantize({.samples = -1}); },
-              ThrowsMessage<Error>(HasSubstr("numbers from 0 on; found -1, 32 and 0")));
+              ThrowsMessage<Error>(HasSubstr("must not be negative; found -1, 32 and 0")));
   EXPECT_EQ(read_file(output_), "mine");
 }
 
-TEST_F(Easy, ThreadsAreThoseOfBefore) {
+TEST_F(Easy, RestoresTheNumberOfThreads) {
   const int before = at::get_num_threads();
   at::set_num_threads(2);
   int during = 0;

@@ -85,9 +85,9 @@ void check_work(const Operator& op, const Args& args) {
   if (!limit) return;
   const double work = all_elements_of(args) + most_macs(op, args);
   SPARSEBIT_CHECK(limit->done_ + work <= limit->limit_, TooLarge,
-                  fmt::format("this takes {:.3g} operations, more than what is left of {:.3g} for "
-                              "work that only prepares",
-                              work, limit->limit_));
+                  fmt::format("recording shapes needs {:.3g} operations; {:.3g} of the limit of "
+                              "{:.3g} are left",
+                              work, limit->limit_ - limit->done_, limit->limit_));
   limit->done_ += work;
 }
 
