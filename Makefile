@@ -11,7 +11,7 @@ help:
 	@echo "make test-sweep  import and export all of torchvision; writes docs/torchvision-sweep.md;"
 	@echo "                 an hour; RESUME=1 goes on where it was stopped, MODELS=\"NAME...\" redoes some"
 	@echo "make asan    the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer"
-	@echo "make tsan    the unit tests of what uses threads, under ThreadSanitizer"
+	@echo "make tsan    multithreaded unit tests, under ThreadSanitizer"
 	@echo "make separate  compile every file alone, without precompiled headers; most of an hour"
 	@echo "make fuzz    fuzz the readers of files, FUZZ_SECONDS=60 each"
 	@echo "make bench   build and run the benchmarks"

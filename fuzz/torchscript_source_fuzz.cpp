@@ -24,7 +24,7 @@ using sparsebit::fuzz::Choices;
 /// Records of an archive by name.
 using Records = std::map<std::string, std::string>;
 
-/// What the files of tests have none of: a base of each kind, defaults, constants of each type.
+/// Code that the test files lack: a base of each kind, defaults, constants of each type.
 Records made_archive() {
   const std::string code = R"(class Pair(NamedTuple):
   first : Tensor
@@ -401,7 +401,7 @@ void import(const Records& records) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   sparsebit::set_log_level(sparsebit::LogLevel::Off);
-  // An error ends the program here: edits of what is wrong before would find little.
+  // Seeds must be valid: an error ends the program here.
   [[maybe_unused]] static const bool sound = (import(made_archive()), true);
   Choices choices(data, size);
   Records records = archives()[choices.below(archives().size())];

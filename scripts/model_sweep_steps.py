@@ -143,7 +143,7 @@ def quantize(command, file, folder, row):
     ours.update(bytes=bytes_of(out), coverage=report["coverage"]["macs"],
                 verdict=certificate.get("verdict"), quality=certificate.get("quality"))
     row["processor"] = certificate.get("processor")
-    row["steps"] = {c["way"]: max((o["steps_99.9"] for o in c.get("outputs", [])), default=None)
+    row["steps"] = {c["runner"]: max((o["steps_99.9"] for o in c.get("outputs", [])), default=None)
                     for c in certificate.get("comparisons", [])}
     return out
 

@@ -1,6 +1,7 @@
 #include "cli/certification_options.h"
 
 #include "cli/common_options.h"
+#include "cli/option_values.h"
 
 #include <CLI/CLI.hpp>
 
@@ -20,6 +21,7 @@ std::vector<CLI::Option*> add_certification_options(CLI::App& command,
           .add_option(
               "--certificate", options.output,
               "Certificate file (JSON) to write. Default: NAME.certificate.json beside the file")
+          ->type_name(value_kind::kFile)
           ->check(not_empty),
       command
           .add_option("--most-steps", options.most_steps,

@@ -1,5 +1,6 @@
 #include "cli/certification_options.h"
 #include "cli/commands.h"
+#include "cli/option_values.h"
 #include "cli/origin.h"
 #include "easy/file_kind.h"
 #include "easy/model_facts.h"
@@ -68,13 +69,18 @@ void add_certify_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<CertifyOptions>();
   CLI::App* cmd = app.add_subcommand(
       "certify", "Check a quantized ONNX file against its simulation, and measure its speed");
-  cmd->add_option("file", options->file, "Quantized ONNX file")->required()->check(not_empty);
+  cmd->add_option("file", options->file, "Quantized ONNX file")
+      ->required()
+      ->type_name(value_kind::kFile)
+      ->check(not_empty);
   cmd->add_option("--against", options->original, "Float model to compare quality and speed with")
+      ->type_name(value_kind::kModel)
       ->check(not_empty);
   cmd->add_option(
          "--simulation", options->simulation,
          "Simulation file of 'sparsebit quantize' with the expected results. Default: the file "
          "itself, run by the interpreter")
+      ->type_name(value_kind::kFile)
       ->check(not_empty);
   add_data_options(*cmd, options->data);
   add_certification_options(*cmd, options->certification);

@@ -1,5 +1,6 @@
 #include "cli/common_options.h"
 
+#include "cli/option_values.h"
 #include "easy/shape_text.h"
 #include "easy/usage_error.h"
 
@@ -33,7 +34,7 @@ std::string size_of_memory(const std::string& text) {
              : "'" + text + "' is not a size of memory, such as 8GB or 500MB";
 }
 
-/// What the option says, else the environment, else what the machine has.
+/// The option's value, else SPARSEBIT_MAX_MEMORY, else the available memory.
 int64_t memory_for(const CommonOptions& options) {
   if (!options.max_memory.empty()) return *parse_bytes(options.max_memory);
   const char* const told = std::getenv("SPARSEBIT_MAX_MEMORY");
@@ -59,14 +60,14 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("--threads", options.threads, "Threads for computation (0 = all cores)")
       ->check(whole_number_from(0, 1024))
       ->capture_default_str();
-  command.add_option("--seed", options.seed, "Seed of everything random")
+  command.add_option("--seed", options.seed, "Random seed")
       ->check(whole_number)
       ->capture_default_str();
   command
       .add_option(
           "--max-memory", options.max_memory,
-          "Most memory to use, such as 8GB or 500MB. Default: SPARSEBIT_MAX_MEMORY, or 80 % "
-          "of what is available")
+          "Memory limit, such as 8GB. Default: SPARSEBIT_MAX_MEMORY, or 80 % of available memory")
+      ->type_name("SIZE")
       ->check(size_of_memory);
   command.add_flag("-q,--quiet", options.quiet, "Print results only, no warnings or progress");
 }
@@ -75,6 +76,7 @@ void add_skip_option(CLI::App& command, std::vector<std::string>& patterns) {
   command
       .add_option("--skip", patterns,
                   "Keep modules whose path matches this pattern as a single node (repeatable)")
+      ->type_name("PATTERN")
       ->allow_extra_args(false);
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <iostream>
 #include <string_view>
@@ -14,7 +15,7 @@
 namespace sparsebit::cli {
 namespace {
 
-/// zoo:list is for people who look around.
+/// zoo:list and all zoo models.
 std::string zoo_words() {
   std::string words = "zoo:list";
   for (const std::string& name : zoo::architectures().names()) words += " zoo:" + name;
@@ -34,12 +35,12 @@ std::string bash_choice(const OptionValues& values) {
                      fmt::join(values.words, " "));
 }
 
-/// What follows an option, or stands as the argument, of one command.
+/// The completions of one command: of each option's value, of its argument and of option names.
 std::string bash_cases(const CLI::App& command) {
   std::string options, cases, argument = "nothing";
   for (const CLI::Option* option : command.get_options()) {
     const std::vector<std::string> names = names_of(*option);
-    const std::string choice = bash_choice(option_values(command, *option));
+    const std::string choice = bash_choice(option_values(*option));
     if (option->get_positional()) argument = choice;
     if (names.empty()) continue;
     options += fmt::format(" {}", fmt::join(names, " "));
@@ -55,7 +56,7 @@ std::string bash_cases(const CLI::App& command) {
 constexpr std::string_view kBashStart =
     R"BASH(# bash completion of sparsebit, made of the declarations that its --help prints.
 
-# COMPREPLY: those of the words that start with $current.
+# Adds the words that start with $current to COMPREPLY.
 _sparsebit_word() {
   local word
   for word in "$@"; do
@@ -76,7 +77,7 @@ _sparsebit_word_or_file() {
 
 _sparsebit_nothing() { :; }
 
-# Names of the zoo are many: first only that it is there.
+# The zoo has many models: names are offered after `zoo:`.
 _sparsebit_model() {
   if [[ $current != zoo:* ]]; then
     _sparsebit_file
@@ -87,7 +88,7 @@ _sparsebit_model() {
     return
   fi
   _sparsebit_word @ZOO@
-  # readline takes what is behind the colon for the word.
+  # readline completes only the part after the colon.
   [[ $COMP_WORDBREAKS == *:* ]] && COMPREPLY=("${COMPREPLY[@]#zoo:}")
 }
 
@@ -129,8 +130,12 @@ complete -F _sparsebit sparsebit
 /// One sentence or so; in a specification of _arguments, inside single quotes.
 std::string zsh_text(std::string_view help) {
   constexpr size_t kMost = 90;
-  const size_t end = help.find_first_of(":;");
-  help = help.substr(0, std::min(end, kMost));
+  size_t end = std::min({help.find_first_of(":;"), help.size(), kMost});
+  const auto in_character = [&] {  // of several bytes in UTF-8
+    return end < help.size() && (static_cast<unsigned char>(help[end]) & 0xC0) == 0x80;
+  };
+  while (end > 0 && in_character()) --end;
+  help = help.substr(0, end);
   std::string text;
   for (const char c : help) {
     if (c == '\'') {
@@ -150,7 +155,7 @@ std::string zsh_action(const OptionValues& values) {
   return fmt::format(" _sparsebit_word_or_file {}", fmt::join(values.words, " "));
 }
 
-std::string zsh_option(const CLI::App& command, const CLI::Option& option) {
+std::string zsh_option(const CLI::Option& option) {
   const std::vector<std::string> names = names_of(option);
   const bool takes = takes_value(option);
   const bool repeats = option.get_items_expected_max() > 1;
@@ -163,7 +168,7 @@ std::string zsh_option(const CLI::App& command, const CLI::Option& option) {
                         : is_long ? "="
                                   : "+",
                         zsh_text(option.get_description()),
-                        takes ? ":value:" + zsh_action(option_values(command, option)) : "");
+                        takes ? ":value:" + zsh_action(option_values(option)) : "");
   }
   return text;
 }
@@ -171,12 +176,10 @@ std::string zsh_option(const CLI::App& command, const CLI::Option& option) {
 std::string zsh_case(const CLI::App& command) {
   std::string text = fmt::format("    {})\n      _arguments", command.get_name());
   for (const CLI::Option* option : command.get_options()) {
-    if (option->get_positional()) {
-      text += fmt::format(" \\\n        '1:{}:{}'", option->get_name(),
-                          zsh_action(option_values(command, *option)));
-    } else {
-      text += zsh_option(command, *option);
-    }
+    if (option->get_positional())
+      text += fmt::format(" \\\n        '1:{}:{}'", option->get_name(true),
+                          zsh_action(option_values(*option)));
+    text += zsh_option(*option);  // an argument may also be an option
   }
   return text + " ;;\n";
 }
@@ -202,7 +205,7 @@ _sparsebit_commands() {
 }
 
 _sparsebit() {
-  local state line
+  local state line curcontext="$curcontext"
   local -A opt_args
   _arguments -C \
     '(- *)'{-h,--help}'[Print help and exit]' \

@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 #include "cli/common_options.h"
+#include "cli/option_values.h"
 #include "cli/platform_options.h"
 
 #include "sparsebit/platforms/platform.h"
@@ -18,6 +19,7 @@ void add_config_command(CLI::App& app, std::ostream& out) {
       app.add_subcommand("config", "Print a platform's default quantization config (YAML)");
   cmd->add_option("platform,--platform", *platform,
                   std::string(kPlatformHelp) + ". Default: " + *platform)
+      ->type_name(value_kind::kPlatform)
       ->check(known_platform);
   cmd->footer(
       "Example:\n"

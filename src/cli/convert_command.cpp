@@ -2,6 +2,7 @@
 #include "cli/common_options.h"
 #include "cli/dynamic_axes.h"
 #include "cli/input_options.h"
+#include "cli/option_values.h"
 #include "cli/pass_options.h"
 #include "easy/certification.h"
 #include "easy/model_inputs.h"
@@ -149,9 +150,13 @@ void convert(const ConvertOptions& options, std::ostream& out) {
 void add_convert_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<ConvertOptions>();
   CLI::App* cmd = app.add_subcommand("convert", "Convert a model to ONNX");
-  cmd->add_option("model", options->model, kModelHelp)->required()->check(not_empty);
+  cmd->add_option("model", options->model, kModelHelp)
+      ->required()
+      ->type_name(value_kind::kModel)
+      ->check(not_empty);
   cmd->add_option("-o,--output", options->output, "ONNX file to write")
       ->required()
+      ->type_name(value_kind::kFile)
       ->check(not_empty);
   cmd->add_option("--opset", options->opset,
                   fmt::format("ONNX opset, {} to {}. Default: {}", exports::kOldestOpset,
@@ -163,6 +168,7 @@ void add_convert_command(CLI::App& app, std::ostream& out) {
   cmd->add_option(
          "--dynamic", options->dynamic,
          "Dynamic dimension of an input: NAME:DIMENSION=SYMBOL, such as x:0=batch (repeatable)")
+      ->type_name("DIMENSION")
       ->allow_extra_args(false);
   add_pass_options(*cmd, options->passes);
   cmd->add_flag("--json", options->json, "Print JSON");

@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 #include "cli/common_options.h"
 #include "cli/data_options.h"
+#include "cli/option_values.h"
 #include "easy/error_text.h"
 #include "easy/model_summary.h"
 #include "easy/usage_error.h"
@@ -175,18 +176,22 @@ void add_data_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<DataCommandOptions>();
   CLI::App* cmd = app.add_subcommand("data", "Check a data set before calibrating");
   cmd->add_option(
-      "path", options->path,
-      "Data set: a folder of images, an image, a text file that lists images, a .npy or .npz "
-      "file, an MNIST or CIFAR-10 file");
+         "path", options->path,
+         "Data set: a folder of images, an image, a text file that lists images, a .npy or .npz "
+         "file, an MNIST or CIFAR-10 file")
+      ->type_name(value_kind::kPath);
   cmd->add_option("--labels", options->labels,
-                  "TSV file with a file name and a class number per line");
+                  "TSV file with a file name and a class number per line")
+      ->type_name(value_kind::kFile);
   cmd->add_option(
          "--preprocess", options->preprocess,
          "Preset or YAML file to preprocess the samples with. Default: " + options->preprocess)
+      ->type_name(value_kind::kPresetOrFile)
       ->check(known_preprocess);
   cmd->add_option(
          "--show-preprocess", options->show,
          "Print a preset as YAML to edit, or 'list' for a description of each: " + preset_names())
+      ->type_name(value_kind::kPreset)
       ->check([](const std::string& name) { return name == "list" ? "" : known_preprocess(name); });
   cmd->add_flag("--json", options->json, "Print JSON");
   add_common_options(*cmd, options->common);

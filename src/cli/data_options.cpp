@@ -2,6 +2,7 @@
 
 #include "cli/common_options.h"
 #include "cli/input_options.h"
+#include "cli/option_values.h"
 
 #include "sparsebit/core/error.h"
 
@@ -33,15 +34,19 @@ void add_data_options(CLI::App& command, DataOptions& options) {
           "Data set: a folder or list of images, an image, .npy, .npz, MNIST, CIFAR-10, or texts "
           "(.txt, .jsonl); for several inputs .npz, a folder or a manifest (.yaml)")
       ->required()
+      ->type_name(value_kind::kPath)
       ->check(not_empty);
-  command.add_option("--labels", options.labels,
-                     "TSV file with a file name and a class number per line. Default: folders of "
-                     "images are the classes");
+  command
+      .add_option("--labels", options.labels,
+                  "TSV file with a file name and a class number per line. Default: folders of "
+                  "images are the classes")
+      ->type_name(value_kind::kPath);
   command
       .add_option("--preprocess", options.preprocess,
                   "Image preprocessing, a YAML file or a preset: " + preset_names() +
                       ". Default: the one stored in a quantized file, otherwise guessed and "
                       "printed")
+      ->type_name(value_kind::kPresetOrFile)
       ->check(known_preprocess);
   add_shape_option(command, options.shapes);
   command
@@ -49,6 +54,7 @@ void add_data_options(CLI::App& command, DataOptions& options) {
           "--tokenizer", options.tokenizer,
           "tokenizer.json or vocab.txt for texts. Default: the one in the model's folder or its "
           "parent")
+      ->type_name(value_kind::kFile)
       ->check(not_empty);
   command
       .add_option("--max-length", options.max_length,
@@ -58,6 +64,7 @@ void add_data_options(CLI::App& command, DataOptions& options) {
       .add_option("--input", options.fixed,
                   "Input that is the same for every sample: NAME=ones, NAME=zeros, NAME=NUMBER or "
                   "NAME=FILE.npy (repeatable)")
+      ->type_name("NAME=VALUE")
       ->check(not_empty)
       ->allow_extra_args(false);
   command

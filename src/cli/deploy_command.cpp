@@ -1,6 +1,7 @@
 #include "cli/calibration_options.h"
 #include "cli/commands.h"
 #include "cli/decision_files.h"
+#include "cli/option_values.h"
 #include "easy/file_kind.h"
 #include "easy/model_summary.h"
 #include "easy/output_files.h"
@@ -143,18 +144,24 @@ void add_deploy_command(CLI::App& app, std::ostream& out) {
   CLI::App* cmd = app.add_subcommand(
       "deploy", "Quantize a model and write the files that a platform's own tools read");
   add_calibration_options(*cmd, options->calibration);
-  cmd->add_option("-o,--output", options->output, "Output folder")->required()->check(not_empty);
+  cmd->add_option("-o,--output", options->output, "Output folder")
+      ->required()
+      ->type_name(value_kind::kFolder)
+      ->check(not_empty);
   cmd->add_option("--name", options->name, "Base name of the files. Default: " + options->name)
+      ->type_name("NAME")
       ->check(not_empty);
   cmd->add_flag("--strict", options->strict,
                 "Fail if a pattern matches nothing, an operator is unknown or a layer stays float");
   cmd->add_option(
          "--decisions", options->decisions,
          "Write to this file why each node is quantized or float: JSON if FILE.json, else text")
+      ->type_name(value_kind::kFile)
       ->check(not_empty);
   cmd->add_option("--format", options->formats,
-                  fmt::format("Formats to write: {}. Default: those of the platform",
+                  fmt::format("Formats to write: {}. Default: the platform's formats",
                               fmt::join(deploy::artefact_formats().names(), ", ")))
+      ->type_name(value_kind::kArtefactFormat)
       ->check(known_format);
   cmd->footer(
       "The model may also be a simulation file of 'sparsebit quantize'.\n"

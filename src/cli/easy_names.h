@@ -3,6 +3,6 @@
 namespace sparsebit::easy {}
 
 namespace sparsebit::cli {
-/// The steps of commands (models, data, calibration, certificates) are those of programs.
+/// Commands use the functions of `easy`: models, data, calibration, certificates.
 using namespace easy;
 }  // namespace sparsebit::cli

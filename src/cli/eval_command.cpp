@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 #include "cli/common_options.h"
 #include "cli/eval_report.h"
+#include "cli/option_values.h"
 #include "cli/origin.h"
 #include "easy/file_kind.h"
 
@@ -164,6 +165,7 @@ void add_eval_command(CLI::App& app, std::ostream& out) {
                   "Model: an ONNX, TorchScript or torch.export (.pt2) file, a file of 'sparsebit "
                   "quantize', or zoo:NAME")
       ->required()
+      ->type_name(value_kind::kModel)
       ->check(not_empty);
   add_data_options(*cmd, options->data);
   cmd->get_option("--labels")
@@ -172,6 +174,7 @@ void add_eval_command(CLI::App& app, std::ostream& out) {
           "folders of images are the classes");
   cmd->add_option("--against", options->against,
                   "Reference model, usually float, to compare outputs with; needs no labels")
+      ->type_name(value_kind::kModel)
       ->check(not_empty);
   cmd->add_option("--runtime", options->runtime,
                   "Runtime that executes the model. Default: " + options->runtime)

@@ -1,5 +1,7 @@
 #include "cli/input_options.h"
 
+#include "cli/option_values.h"
+
 #include <CLI/CLI.hpp>
 
 namespace sparsebit::cli {
@@ -15,6 +17,7 @@ void add_files_option(CLI::App& command, InputOptions& options, const std::strin
   command
       .add_option("--input", options.files,
                   what + ": NAME=FILE.npy, or FILE.npy for a single input (repeatable)")
+      ->type_name("[NAME=]FILE")
       ->allow_extra_args(false)
       ->check(problem_of);
 }
@@ -27,6 +30,7 @@ void add_shape_option(CLI::App& command, std::vector<std::string>& shapes) {
           "--shape", shapes,
           "Shape of a dynamic input: 1x3x224x224, or NAME=1x3x224x224 if there are several; "
           "NAME=1x16:int64 if not float32 (repeatable)")
+      ->type_name("SHAPE")
       ->allow_extra_args(false);
 }
 

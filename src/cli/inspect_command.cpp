@@ -2,6 +2,7 @@
 #include "cli/common_options.h"
 #include "cli/input_options.h"
 #include "cli/model_signature.h"
+#include "cli/option_values.h"
 #include "cli/pass_options.h"
 #include "easy/model_inputs.h"
 #include "easy/model_source.h"
@@ -153,7 +154,10 @@ void inspect(const InspectOptions& options, std::ostream& out) {
 void add_inspect_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App* cmd = app.add_subcommand("inspect", "Show a model's graph");
-  cmd->add_option("model", options->model, kModelHelp)->required()->check(not_empty);
+  cmd->add_option("model", options->model, kModelHelp)
+      ->required()
+      ->type_name(value_kind::kModel)
+      ->check(not_empty);
   cmd->add_option("--format", options->format, "Output format. Default: table")
       ->check(CLI::IsMember(&kFormats));
   cmd->add_flag("--json", options->json, "Same as --format json");

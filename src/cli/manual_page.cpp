@@ -58,8 +58,7 @@ std::string value_name(const CLI::Option& option) {
   return type.substr(0, type.find(':'));
 }
 
-std::string title(const CLI::Option& option) {
-  if (option.get_positional()) return italic(option.get_name());
+std::string option_title(const CLI::Option& option) {
   std::vector<std::string> names;
   for (const std::string& name : names_of(option)) names.push_back(bold(name));
   std::string text = fmt::format("{}", fmt::join(names, ", "));
@@ -67,12 +66,20 @@ std::string title(const CLI::Option& option) {
   return text;
 }
 
-std::string option_entry(const CLI::Option& option) {
-  std::string text = ".TP\n" + title(option) + "\n" + roff(option.get_description());
+std::string entry(const std::string& title, const CLI::Option& option) {
+  std::string text = ".TP\n" + title + "\n" + roff(option.get_description());
   if (option.get_required()) text += roff(" (required)");
   if (takes_value(option) && !option.get_default_str().empty())
     text += roff(" (default: " + option.get_default_str() + ")");
   return text + "\n";
+}
+
+/// An argument that is also an option has an entry for each.
+std::string option_entries(const CLI::Option& option) {
+  std::string text;
+  if (option.get_positional()) text += entry(italic(option.get_name(true)), option);
+  if (!names_of(option).empty()) text += entry(option_title(option), option);
+  return text;
 }
 
 /// Paragraphs as they are; lines that are indented are for the shell.
@@ -92,11 +99,11 @@ std::string footer_text(const CLI::App& app) {
 std::string command_section(const CLI::App& command) {
   std::string synopsis = bold("sparsebit " + command.get_name());
   for (const CLI::Option* option : command.get_options()) {
-    if (option->get_positional()) synopsis += " " + italic(option->get_name());
+    if (option->get_positional()) synopsis += " " + italic(option->get_name(true));
   }
   std::string text = ".SS " + synopsis + " [" + italic("options") + "]\n";
   text += roff(command.get_description()) + ".\n";
-  for (const CLI::Option* option : command.get_options()) text += option_entry(*option);
+  for (const CLI::Option* option : command.get_options()) text += option_entries(*option);
   return text + footer_text(command);
 }
 
@@ -129,6 +136,15 @@ with a fixed batch. Default: 2e13.
 With
 .B dumb
 there are neither colours nor progress bars, but lines.
+.TP
+.B SPARSEBIT_MAX_MEMORY
+Memory limit, such as 8GB, if \-\-max\-memory is not given.
+.TP
+.B SPARSEBIT_ONNXRUNTIME
+Folder of ONNX Runtime, or Python interpreter that has it.
+.TP
+.B SPARSEBIT_RUNTIME_SECONDS
+Time limit for each answer of ONNX Runtime. Default: 600.
 )ROFF";
 
 }  // namespace
@@ -144,7 +160,8 @@ std::string manual_page() {
           "]\n";
   text += ".SH DESCRIPTION\n" + roff(purpose) + "\n" + footer_text(*app);
   text += ".SH OPTIONS\n";
-  for (const CLI::Option* option : std::as_const(*app).get_options()) text += option_entry(*option);
+  for (const CLI::Option* option : std::as_const(*app).get_options())
+    text += option_entries(*option);
   text += ".SH COMMANDS\n";
   for (const CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; }))
     text += command_section(*command);

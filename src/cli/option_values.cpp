@@ -7,21 +7,14 @@
 
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
-#include <array>
-#include <string_view>
+#include <utility>
 
 namespace sparsebit::cli {
 namespace {
 
-/// Text that is neither a file nor one of a few words.
-constexpr std::array<std::string_view, 7> kFreeText = {
-    "--shape", "--skip", "--node", "--exclude", "--name", "--dynamic", "--input"};
-
-std::vector<std::string> preset_words(const char* another) {
+std::vector<std::string> preset_words() {
   std::vector<std::string> names;
   for (const io::PreprocessPreset& preset : io::preprocess_presets()) names.push_back(preset.name);
-  if (another != nullptr) names.emplace_back(another);
   return names;
 }
 
@@ -43,22 +36,22 @@ std::vector<std::string> names_of(const CLI::Option& option) {
   return names;
 }
 
-OptionValues option_values(const CLI::App& command, const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  const std::string name = option.get_positional() ? option.get_name() : names_of(option).back();
+OptionValues option_values(const CLI::Option& option) {
   if (!takes_value(option)) return {};
-  if (const auto words = words_of_type(type); !words.empty()) return {.words = words};
-  if (name == "model" || name == "--against")
-    return {.words = {}, .is_file = true, .is_model = true};
-  const bool shows_platform = name == "--show" && command.get_name() == "platforms";
-  if (name == "--platform" || shows_platform)
+  const std::string type = option.get_type_name();
+  if (auto words = words_of_type(type); !words.empty()) return {.words = std::move(words)};
+  if (type == value_kind::kFile || type == value_kind::kFolder || type == value_kind::kPath)
+    return {.words = {}, .is_file = true};
+  if (type == value_kind::kModel) return {.words = {}, .is_file = true, .is_model = true};
+  if (type == value_kind::kPlatform)
     return {.words = platforms::platforms().names(), .is_file = true};
-  if (name == "--preprocess") return {.words = preset_words(nullptr), .is_file = true};
-  if (name == "--show-preprocess") return {.words = preset_words("list")};
-  if (name == "--without") return {.words = passes::passes().names()};
-  if (name == "--format") return {.words = deploy::artefact_formats().names()};
-  const bool is_free = std::find(kFreeText.begin(), kFreeText.end(), name) != kFreeText.end();
-  return {.words = {}, .is_file = type == "TEXT" && !is_free};
+  if (type == value_kind::kPresetOrFile) return {.words = preset_words(), .is_file = true};
+  if (type == value_kind::kPass) return {.words = passes::passes().names()};
+  if (type == value_kind::kArtefactFormat) return {.words = deploy::artefact_formats().names()};
+  if (type != value_kind::kPreset) return {};
+  OptionValues presets{.words = preset_words()};
+  presets.words.emplace_back("list");
+  return presets;
 }
 
 }  // namespace sparsebit::cli

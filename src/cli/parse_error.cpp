@@ -28,7 +28,7 @@ std::string unknown_option(const CLI::App& command, const std::string& argument)
          (is_short ? "" : did_you_mean(name, long_options(command)));
 }
 
-/// What is left when all that is known has been taken.
+/// The first argument that CLI11 did not recognize.
 std::optional<std::string> unexpected_argument(const CLI::App& command, bool only_options) {
   const std::vector<std::string> left = command.remaining();
   const auto option = std::find_if(left.begin(), left.end(), [](const std::string& argument) {

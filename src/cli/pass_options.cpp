@@ -1,6 +1,7 @@
 #include "cli/pass_options.h"
 
 #include "cli/easy_names.h"
+#include "cli/option_values.h"
 #include "easy/model_summary.h"
 #include "easy/usage_error.h"
 
@@ -28,7 +29,7 @@ void add_pass_options(CLI::App& command, PassOptions& options) {
                    "Equalize the channel ranges of consecutive layers");
   command.add_option("--without", options.without, "Pass to skip (repeatable)")
       ->allow_extra_args(false)
-      ->type_name("PASS");
+      ->type_name(value_kind::kPass);
 }
 
 void add_change_options(CLI::App& command, PassOptions& options) {

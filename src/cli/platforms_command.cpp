@@ -1,4 +1,5 @@
 #include "cli/commands.h"
+#include "cli/option_values.h"
 #include "cli/platform_options.h"
 
 #include "sparsebit/deploy/artefact_format.h"
@@ -49,7 +50,7 @@ void add_platforms_command(CLI::App& app, std::ostream& out) {
       app.add_subcommand("platforms", "List the platforms (deployment targets), or print one");
   CLI::Option* show =
       cmd->add_option("name,--show", options->show, "Print a platform as YAML, to copy and edit");
-  show->check(known_platform);
+  show->type_name(value_kind::kPlatform)->check(known_platform);
   cmd->add_flag("--json", options->json, "Print the list as JSON")->excludes(show);
   cmd->footer(
       "Example:\n"

@@ -3,6 +3,7 @@
 #include "cli/certification_options.h"
 #include "cli/commands.h"
 #include "cli/decision_files.h"
+#include "cli/option_values.h"
 #include "easy/model_summary.h"
 #include "easy/quantized_output.h"
 
@@ -116,16 +117,17 @@ std::optional<exports::MeasuredPlacement> measure_placement(const QuantizeOption
 
 std::string as_text(const exports::MeasuredPlacement& measured) {
   std::string text = "measured in ONNX Runtime:";
-  for (const exports::PlacementTime& way : measured.ways)
-    text += fmt::format("{} {} {:.2f} ms{}", &way == &measured.ways.front() ? "" : ",", way.name,
-                        way.milliseconds, &way == &measured.chosen() ? " (chosen)" : "");
+  for (const exports::PlacementTime& placement : measured.placements)
+    text += fmt::format("{} {} {:.2f} ms{}", &placement == &measured.placements.front() ? "" : ",",
+                        placement.name, placement.milliseconds,
+                        &placement == &measured.chosen() ? " (chosen)" : "");
   return text + "\n";
 }
 
 nlohmann::ordered_json as_json(const exports::MeasuredPlacement& measured) {
   nlohmann::ordered_json json = {{"chosen", measured.chosen().name}};
-  for (const exports::PlacementTime& way : measured.ways)
-    json["milliseconds"][way.name] = way.milliseconds;
+  for (const exports::PlacementTime& placement : measured.placements)
+    json["milliseconds"][placement.name] = placement.milliseconds;
   return json;
 }
 
@@ -327,21 +329,47 @@ void quantize(QuantizeOptions options, std::ostream& out) {
     check_passed(*summary.written.certificate, options.written.certification);
 }
 
+/// Declares the output files and the form of the ONNX file.
+void add_output_options(CLI::App& command, QuantizeOptions& options) {
+  OutputOptions& written = options.written;
+  command
+      .add_option(
+          "-o,--output", written.output,
+          "Output file: FILE.onnx with integer weights; any other name saves the simulation")
+      ->required()
+      ->type_name(value_kind::kFile)
+      ->check(not_empty);
+  command
+      .add_option(
+          "--decisions", options.decisions,
+          "Write to this file why each node is quantized or float: JSON if FILE.json, else text")
+      ->type_name(value_kind::kFile)
+      ->check(not_empty);
+  command.add_flag(
+      "--extra-info", written.extra_info,
+      "Write `bits` attributes to QuantizeLinear and DequantizeLinear (ONNX Runtime refuses "
+      "such files)");
+  command.add_flag("--external-data", written.external_data, kExternalDataHelp);
+  command
+      .add_option("--format", written.format,
+                  "ONNX format: qdq (QuantizeLinear/DequantizeLinear pairs) or qoperator (integer "
+                  "operators, mostly ONNX Runtime's own). Default: " +
+                      written.format)
+      ->check(CLI::IsMember({"qdq", "qoperator"}));
+  command
+      .add_option("--opset", written.opset,
+                  fmt::format("ONNX opset, {} to {}. Default: 17, or 21 for more than 8 bits",
+                              exports::kOldestOpset, exports::kNewestOpset))
+      ->check(whole_number_from(exports::kOldestOpset, exports::kNewestOpset));
+}
+
 }  // namespace
 
 void add_quantize_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<QuantizeOptions>();
   CLI::App* cmd = app.add_subcommand("quantize", "Calibrate and quantize a model");
   add_calibration_options(*cmd, options->calibration);
-  cmd->add_option(
-         "-o,--output", options->written.output,
-         "Output file: FILE.onnx with integer weights; any other name saves the simulation")
-      ->required()
-      ->check(not_empty);
-  cmd->add_option(
-         "--decisions", options->decisions,
-         "Write to this file why each node is quantized or float: JSON if FILE.json, else text")
-      ->check(not_empty);
+  add_output_options(*cmd, *options);
   cmd->add_flag("--strict", options->strict,
                 "Fail if a pattern matches nothing, an operator is unknown or a layer stays float");
   cmd->add_flag("--accuracy", options->accuracy,
@@ -351,26 +379,12 @@ void add_quantize_command(CLI::App& app, std::ostream& out) {
       "--measure", options->measure,
       "Time int8 and mixed int8/float in ONNX Runtime and write the faster one. Default: the "
       "platform's table decides");
-  cmd->add_flag(
-      "--extra-info", options->written.extra_info,
-      "Write `bits` attributes to QuantizeLinear and DequantizeLinear (ONNX Runtime refuses "
-      "such files)");
-  cmd->add_flag("--external-data", options->written.external_data, kExternalDataHelp);
-  cmd->add_option("--format", options->written.format,
-                  "ONNX format: qdq (QuantizeLinear/DequantizeLinear pairs) or qoperator (integer "
-                  "operators, mostly ONNX Runtime's own). Default: " +
-                      options->written.format)
-      ->check(CLI::IsMember({"qdq", "qoperator"}));
   CLI::Option* certify = cmd->add_flag(
       "--certify", options->written.certify,
       "Compare simulation, file and ONNX Runtime on up to 32 samples, and measure the "
       "speed");
   for (CLI::Option* option : add_certification_options(*cmd, options->written.certification))
     option->needs(certify);
-  cmd->add_option("--opset", options->written.opset,
-                  fmt::format("ONNX opset, {} to {}. Default: 17, or 21 for more than 8 bits",
-                              exports::kOldestOpset, exports::kNewestOpset))
-      ->check(whole_number_from(exports::kOldestOpset, exports::kNewestOpset));
   cmd->footer(
       "Without --data, the model is calibrated with random numbers: the file shows speed and size, "
       "but is not for deployment.\n"

@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 #include "cli/common_options.h"
 #include "cli/input_options.h"
+#include "cli/option_values.h"
 #include "easy/model_inputs.h"
 #include "easy/model_outputs.h"
 #include "easy/model_source.h"
@@ -54,9 +55,13 @@ void run_model(const RunOptions& options, std::ostream& out) {
 void add_run_command(CLI::App& app, std::ostream& out) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* cmd = app.add_subcommand("run", "Run a model and show its outputs");
-  cmd->add_option("model", options->model, kModelHelp)->required()->check(not_empty);
+  cmd->add_option("model", options->model, kModelHelp)
+      ->required()
+      ->type_name(value_kind::kModel)
+      ->check(not_empty);
   add_input_options(*cmd, options->inputs);
   cmd->add_option("-o,--output", options->folder, "Folder to write the outputs to, as NAME.npy")
+      ->type_name(value_kind::kFolder)
       ->check(not_empty);
   cmd->add_flag("--json", options->json, "Print JSON instead of a table");
   add_skip_option(*cmd, options->skip);

@@ -84,8 +84,7 @@ Descriptor create_named(const fs::path& target, fs::path& created) {
   const mode_t mode = ::stat(target.c_str(), &old) == 0 ? old.st_mode & 0777 : 0666;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     created = folder_of(target) / temporary_name();
-    Descriptor file(
-        ::open(created.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    Descriptor file(::open(created.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
     if (file.is_open()) return file;
     if (errno != EEXIST && errno != EINTR) break;
   }
@@ -161,7 +160,6 @@ AtomicFile::AtomicFile(fs::path target) {
 AtomicFile::~AtomicFile() = default;
 
 std::ostream& AtomicFile::stream() { return impl_->stream; }
-
 
 void AtomicFile::commit() {
   Impl& file = *impl_;

@@ -63,7 +63,7 @@ void ChildProcess::send(const void* data, size_t size) {
     const short ready = wait_for(POLLIN | POLLOUT);
     if ((ready & POLLOUT) == 0) {
       fill();
-      if (buffered() > limits_.line_bytes) fail_too_long("before it was asked for an answer");
+      if (buffered() > limits_.line_bytes) fail_too_long();
       continue;
     }
     const ssize_t sent = ::send(process_->socket.get(), bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -79,7 +79,7 @@ std::string ChildProcess::receive_line() {
   for (size_t searched = read_;;) {
     const size_t end = received_.find('\n', searched);
     const size_t length = (end == std::string::npos ? received_.size() : end) - read_;
-    if (length > limits_.line_bytes) fail_too_long("in a line");
+    if (length > limits_.line_bytes) fail_too_long();
     if (end != std::string::npos) {
       std::string line = received_.substr(read_, length);
       read_ = end + 1;
@@ -173,10 +173,10 @@ void ChildProcess::fail_too_late() {
                          when_asked(), remedy, last_errors())));
 }
 
-void ChildProcess::fail_too_long(const std::string& what) {
+void ChildProcess::fail_too_long() {
   fail(Error(ErrorKind::TooLarge,
-             fmt::format("'{}' wrote more than {} {}{} and was stopped{}", name_,
-                         bytes_text(static_cast<double>(limits_.line_bytes)), what, when_asked(),
+             fmt::format("'{}' exceeded the output limit of {}{} and was stopped{}", name_,
+                         bytes_text(static_cast<double>(limits_.line_bytes)), when_asked(),
                          last_errors())));
 }
 

@@ -91,10 +91,9 @@ std::string text_of(const YAML::Exception& e) {
 /// Of the C++ library and the small ones, by their types.
 std::optional<std::string> library_text(const std::exception& e) {
   if (dynamic_cast<const std::bad_alloc*>(&e))
-    return fmt::format(
-        "not enough memory; the limit is {}, and {} are in use; {} sets it",
-        bytes_text(static_cast<double>(memory_limit())),
-        bytes_text(static_cast<double>(memory_in_use())), kMemoryOption);
+    return fmt::format("not enough memory; the limit is {}, and {} are in use; {} sets it",
+                       bytes_text(static_cast<double>(memory_limit())),
+                       bytes_text(static_cast<double>(memory_in_use())), kMemoryOption);
   if (const auto* files = dynamic_cast<const std::filesystem::filesystem_error*>(&e))
     return text_of(*files);
   if (const auto* yaml = dynamic_cast<const YAML::Exception*>(&e)) return text_of(*yaml);
@@ -144,9 +143,9 @@ ErrorKind kind_of(const std::exception& e) {
   return is_memory ? ErrorKind::TooLarge : ErrorKind::InvalidArgument;
 }
 
-Error behind(const std::string& start, const Error& error, ErrorKind kind) {
+Error with_prefix(const std::string& prefix, const Error& error, ErrorKind kind) {
   const Error without_frames(error.kind(), error.details());
-  Error result(kind, start + without_frames.what());
+  Error result(kind, prefix + without_frames.what());
   for (const std::string& frame : error.context()) result.add_context(frame);
   return result;
 }

@@ -58,8 +58,7 @@ std::string file_of(const std::string& name) {
   fail_to_start(name, error);
 }
 
-/// The same descriptor with a number above those of the standard streams. It has one of theirs when
-/// ours are closed.
+/// A copy with a number above 2: a descriptor is 0 to 2 when our standard streams are closed.
 Descriptor above_standard(int fd) {
   const Descriptor given(fd);
   return Descriptor(fd < 0 ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
@@ -100,7 +99,7 @@ struct Start {
     ::_exit(1);
   }
 
-  /// Our handlers remove our unfinished files, which are none of the child's business.
+  /// Our handlers remove our unfinished files; the child must not.
   void stop_handling_signals() const {
     for (int number = 1; number < NSIG; ++number) {
       struct sigaction action {};

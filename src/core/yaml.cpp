@@ -19,12 +19,12 @@
 namespace sparsebit {
 namespace {
 
-constexpr size_t kMostBytes = size_t{1} << 20;
+constexpr size_t kMostBytes = 1'000'000;
 constexpr size_t kMostLevels = 100;
 /// Aliases repeat the node of their anchor: a few lines can expand to billions of nodes.
 constexpr size_t kMostNodes = 200'000;
 /// Each node knows its key path, and aliases repeat texts.
-constexpr size_t kMostText = size_t{32} << 20;
+constexpr size_t kMostText = 32'000'000;
 constexpr size_t kLongestKey = 1024;
 
 template <class Number>
@@ -39,7 +39,7 @@ bool read_number(const std::string& text, Number& number) {
   throw Error(ErrorKind::InvalidArgument,
               c10::str(file, ":", line, ": the document is nested too deeply or too large; the ",
                        "limits are ", kMostLevels, " levels, ", kMostNodes, " values and ",
-                       kMostText >> 20, " MiB of text, with all aliases written out"));
+                       kMostText / 1'000'000, " MB of text, with all aliases written out"));
 }
 
 }  // namespace
@@ -145,7 +145,7 @@ class YamlReader {
   }
 
  private:
-  /// The node at `at`, which then is behind it.
+  /// Converts the node at `at` and moves `at` past it.
   Yaml convert(size_t& at, const std::string& path, size_t level) {
     const YamlItem& item = items_[at++];
     if (item.is_alias) {
@@ -297,7 +297,7 @@ std::vector<std::string> Yaml::to_texts() const {
 Yaml parse_yaml(std::string_view text, const std::string& name) {
   SPARSEBIT_CHECK(text.size() <= kMostBytes, InvalidArgument, name,
                   ": too large for a configuration (", text.size(), " bytes; the limit is ",
-                  kMostBytes >> 20, " MiB)");
+                  kMostBytes / 1'000'000, " MB)");
   return YamlReader(name).read(text);
 }
 

@@ -145,10 +145,12 @@ void check_deploy_folder(const std::filesystem::path& folder, const std::string&
                there.substr(from, there.find(end, from) - from), "; choose another folder"));
 }
 
-std::vector<std::filesystem::path> stage_deploy(
-    OutputSet& outputs, const quant::QuantModel& model, const std::vector<std::string>& formats,
-    const std::filesystem::path& folder, const std::string& model_name, const std::string& title,
-    const std::vector<std::filesystem::path>& read) {
+std::vector<std::filesystem::path> stage_deploy(OutputSet& outputs, const quant::QuantModel& model,
+                                                const std::vector<std::string>& formats,
+                                                const std::filesystem::path& folder,
+                                                const std::string& model_name,
+                                                const std::string& title,
+                                                const std::vector<std::filesystem::path>& read) {
   SPARSEBIT_CHECK(!formats.empty(), InvalidArgument,
                   "deploy: no formats given; expected at least one");
   SPARSEBIT_CHECK(!model_name.empty() && model_name.find('/') == std::string::npos, InvalidArgument,

@@ -51,8 +51,8 @@ CalibrationOptions calibration_of(const std::string& model, const std::string& d
 void check_numbers(const QuantizeFileOptions& options) {
   SPARSEBIT_CHECK(options.samples >= 0 && options.certify_samples >= 0 && options.threads >= 0,
                   InvalidArgument,
-                  "quantize_file(): samples, certify_samples and threads are "
-                  "numbers from 0 on; found ",
+                  "quantize_file(): samples, certify_samples and threads must not be negative; "
+                  "found ",
                   options.samples, ", ", options.certify_samples, " and ", options.threads);
 }
 
@@ -124,13 +124,12 @@ QuantizedFile quantize_file(const std::string& model, const std::string& data,
       }
     };
   }
-  const OutputOptions written{
-      .output = output,
-      .certify = options.certify,
-      .certification = {.output = options.certificate,
-                        .samples = options.certify_samples,
-                        .force = options.force,
-                        .common = asked.common}};
+  const OutputOptions written{.output = output,
+                              .certify = options.certify,
+                              .certification = {.output = options.certificate,
+                                                .samples = options.certify_samples,
+                                                .force = options.force,
+                                                .common = asked.common}};
   const Threads threads(options.threads);
   try {
     return quantized(asked, written);

@@ -28,9 +28,9 @@ void write_quantized(fx::Module& model, const quant::QConfig& config,
   export_onnx(quantized, file, {.opset = 17});
 }
 
-quant::QConfig config_of(const PlacementTime& way, quant::QConfig config) {
-  config.schedule.float_where_faster = way.float_where_faster;
-  if (!way.has_integers) config.selection.excluded_layers = {"*"};
+quant::QConfig config_of(const PlacementTime& placement, quant::QConfig config) {
+  config.schedule.float_where_faster = placement.float_where_faster;
+  if (!placement.has_integers) config.selection.excluded_layers = {"*"};
   return config;
 }
 
@@ -57,8 +57,8 @@ std::vector<double> fastest(OnnxRuntime& runtime, const std::vector<OrtSession>&
 }  // namespace
 
 const PlacementTime& MeasuredPlacement::chosen() const {
-  return *std::find_if(ways.begin(), ways.end(), [&](const PlacementTime& way) {
-    return way.float_where_faster == float_where_faster;
+  return *std::find_if(placements.begin(), placements.end(), [&](const PlacementTime& placement) {
+    return placement.float_where_faster == float_where_faster;
   });
 }
 
@@ -71,18 +71,19 @@ MeasuredPlacement measure_placements(fx::Module& model, const quant::QConfig& co
       !config.platform->costs.kernels.empty(), Unsupported, config.platform->name,
       " has no `costs` (kernel times), so there are no candidates for float to measure");
   OnnxRuntime runtime;
-  MeasuredPlacement measured{.ways = {{.name = "float where faster", .float_where_faster = true},
-                                      {.name = "integers everywhere"},
-                                      {.name = "float", .has_integers = false}}};
+  MeasuredPlacement measured{
+      .placements = {{.name = "float where faster", .float_where_faster = true},
+                     {.name = "int8 everywhere"},
+                     {.name = "float", .has_integers = false}}};
   std::vector<std::unique_ptr<TempFile>> files;
   std::vector<OrtSession> sessions;
-  for (const PlacementTime& way : measured.ways) {
+  for (const PlacementTime& placement : measured.placements) {
     files.push_back(std::make_unique<TempFile>(".onnx"));
-    write_quantized(model, config_of(way, config), example, files.back()->path());
+    write_quantized(model, config_of(placement, config), example, files.back()->path());
     sessions.push_back(runtime.load(files.back()->path()));
   }
   const std::vector<double> times = fastest(runtime, sessions, example, seconds);
-  for (size_t i = 0; i < times.size(); ++i) measured.ways[i].milliseconds = times[i];
+  for (size_t i = 0; i < times.size(); ++i) measured.placements[i].milliseconds = times[i];
   constexpr double kWorthIt = 0.95;  // required gain, since float layers cost exactness
   measured.float_where_faster = times[0] < kWorthIt * times[1];
   return measured;

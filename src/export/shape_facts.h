@@ -13,7 +13,7 @@
 
 namespace sparsebit::exports {
 
-/// What is known about the result of a node.
+/// Type and shape of a node's result, as far as they are known.
 struct Fact {
   /// Type and shape of a tensor.
   std::optional<fx::TensorInfo> tensor = {};

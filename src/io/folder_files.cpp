@@ -34,14 +34,14 @@ class FolderWalk {
     if (found_.notes.size() > kMostNotes) {
       const size_t more = found_.notes.size() - kMostNotes;
       found_.notes.resize(kMostNotes);
-      found_.notes.push_back(std::to_string(more) + " more are left out likewise");
+      found_.notes.push_back(std::to_string(more) + " more skipped");
     }
     return std::move(found_);
   }
 
  private:
   void skip(const fs::path& path, const std::string& why) {
-    found_.notes.push_back(path.string() + ": left out: " + why);
+    found_.notes.push_back(path.string() + ": skipped: " + why);
   }
 
   void read(const fs::path& folder, fs::directory_iterator entries) {
@@ -54,9 +54,9 @@ class FolderWalk {
   }
 
   void look_at(const fs::directory_entry& entry) {
-    std::error_code failed;
+    std::error_code failed, ignored;
     const fs::file_status status = entry.status(failed);
-    const bool is_link = entry.is_symlink(failed);
+    const bool is_link = entry.is_symlink(ignored);
     if (status.type() == fs::file_type::regular) {
       found_.files.push_back(entry.path());
     } else if (status.type() == fs::file_type::directory) {
@@ -64,17 +64,12 @@ class FolderWalk {
               : open_.push_back(entry.path());
     } else if (is_link) {
       skip(entry.path(), status.type() == fs::file_type::not_found
-                             ? "the link leads to nothing"
-                             : "the link leads to no file (" + reason(entry) + ")");
+                             ? "broken link"
+                             : "the link does not lead to a regular file" +
+                                   (failed ? " (" + failed.message() + ")" : ""));
     } else if (status.type() == fs::file_type::none || status.type() == fs::file_type::unknown) {
-      skip(entry.path(), reason(entry));
+      skip(entry.path(), failed ? failed.message() : "not a regular file");
     }
-  }
-
-  static std::string reason(const fs::directory_entry& entry) {
-    std::error_code failed;
-    static_cast<void>(entry.status(failed));
-    return failed ? failed.message() : "it is none";
   }
 
   std::vector<fs::path> open_;  // folders that are still to be read

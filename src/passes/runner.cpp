@@ -92,8 +92,8 @@ class Runner {
     }
     throw Error(
         ErrorKind::InvalidArgument,
-        c10::str("the passes never settle: after ", kMostRounds, " rounds '", changes().back().pass,
-                 "' still changes '", changes().back().before.front(), "'"));
+        c10::str("the passes do not converge: after ", kMostRounds, " rounds '",
+                 changes().back().pass, "' still changes '", changes().back().before.front(), "'"));
   }
 
   const std::vector<Change>& changes() const { return rewriter_.changes_; }
@@ -113,8 +113,8 @@ class Runner {
       smallest = std::min(smallest, rewriter_.graph().size());
     }
     throw Error(ErrorKind::InvalidArgument,
-                c10::str("it never settles: after ", kMostSweeps, " sweeps it still changes '",
-                         changes().back().before.front(), "'"));
+                c10::str("the pass does not converge: after ", kMostSweeps,
+                         " sweeps it still changes '", changes().back().before.front(), "'"));
   }
 
   const at::NoGradGuard no_gradients_;

@@ -430,7 +430,7 @@ std::unique_ptr<QuantModel> restore_model(const SavedModel& saved) {
     return SavedModelReader(saved).read();
   } catch (const Error& e) {
     if (e.kind() == ErrorKind::InvalidModel) throw;
-    throw behind(start, e, ErrorKind::InvalidModel);
+    throw with_prefix(start, e, ErrorKind::InvalidModel);
   } catch (const std::exception& e) {
     throw Error(ErrorKind::InvalidModel, start + message_of(e));
   }

@@ -168,8 +168,8 @@ TEST_F(DeployCommand, DecisionsDoNotOverwriteAnInputOrAnArtefact) {
 TEST_F(DeployCommand, DecisionsMayLieInTheNewFolder) {
   const Result result = deploy("snpe", {"--name", "net", "--decisions", path("out/why.txt")});
   ASSERT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(files(), testing::ElementsAre("README.md", "net.onnx", "net_snpe_encodings.json",
-                                            "why.txt"));
+  EXPECT_THAT(files(),
+              testing::ElementsAre("README.md", "net.onnx", "net_snpe_encodings.json", "why.txt"));
 }
 
 }  // namespace

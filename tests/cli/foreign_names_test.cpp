@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-// Names in a model's file are what somebody else wrote: a terminal must not obey them.
+// Names in a model file are untrusted: control characters are escaped.
 
 namespace sparsebit::cli::test::foreign_names_test {
 namespace {

@@ -29,8 +29,22 @@ TEST(ManualPage, DescribesEveryCommandAndItsOptions) {
   EXPECT_THAT(page, HasSubstr("\n.TP\n\\fB\\-q\\fR, \\fB\\-\\-quiet\\fR\n"));
 }
 
+TEST(ManualPage, ArgumentsThatAreAlsoOptionsAreBoth) {
+  const std::string page = manual_page();
+  EXPECT_THAT(page, HasSubstr("\n.SS \\fBsparsebit config\\fR \\fIplatform\\fR ["));
+  EXPECT_THAT(page, HasSubstr("\n.TP\n\\fIplatform\\fR\n"));
+  EXPECT_THAT(page, HasSubstr("\n.TP\n\\fB\\-\\-platform\\fR \\fIPLATFORM\\fR\n"));
+}
+
+TEST(ManualPage, NamesTheEnvironmentVariables) {
+  const std::string page = manual_page();
+  for (const char* name : {"NO_COLOR", "CLICOLOR_FORCE", "SPARSEBIT_MAX_MEMORY",
+                           "SPARSEBIT_ONNXRUNTIME", "SPARSEBIT_RUNTIME_SECONDS"})
+    EXPECT_THAT(page, HasSubstr("\n.TP\n.B " + std::string(name) + "\n"));
+}
+
 /// A line that starts with a dot or an apostrophe would be a request to groff.
-TEST(ManualPage, TextIsNoRequest) {
+TEST(ManualPage, TextNeverStartsAGroffRequest) {
   std::istringstream page(manual_page());
   const std::string requests = ".\\\" .TH .SH .SS .TP .PP .nf .fi .RS .RE .br .B ";
   for (std::string line; std::getline(page, line);) {

@@ -153,8 +153,8 @@ TEST_F(ModelKinds, WhatIsFasterIsMeasured) {
   const auto& times = json["milliseconds"];
   EXPECT_EQ(times.size(), 3u);
   const std::string chosen = json["chosen"];
-  const double table = times["float where faster"], everywhere = times["integers everywhere"];
-  EXPECT_EQ(chosen, table < 0.95 * everywhere ? "float where faster" : "integers everywhere");
+  const double table = times["float where faster"], everywhere = times["int8 everywhere"];
+  EXPECT_EQ(chosen, table < 0.95 * everywhere ? "float where faster" : "int8 everywhere");
   EXPECT_THAT(run({"quantize", "zoo:resnet20", "--random-data", "--platform", "snpe", "-o",
                    path("m.onnx"), "--measure"})
                   .err,

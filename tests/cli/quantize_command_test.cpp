@@ -209,7 +209,7 @@ TEST_F(QuantizeCommand, DataCountsBadImagesAmongGoodOnes) {
   EXPECT_EQ(json["shapes"]["uint8 [3, 6, 8]"], 2);
   EXPECT_THAT(json["problems"][0].get<std::string>(),
               HasSubstr("huge.png: the image has 30000x30000 pixels; at most"));
-  EXPECT_THAT(json["notes"][0].get<std::string>(), HasSubstr("circle.png: left out"));
+  EXPECT_THAT(json["notes"][0].get<std::string>(), HasSubstr("circle.png: skipped"));
   write_file_atomically(path("p.yaml"), "resize: 1000000\n");
   const std::string preprocess = path("p.yaml");
   const Result large = run_command({"data", images.c_str(), "--preprocess", preprocess.c_str()});

@@ -134,10 +134,10 @@ TEST(MessageOf, OurOwnErrorsStayAsTheyAre) {
 TEST(Behind, FramesStayFrames) {
   Error error(ErrorKind::Io, ErrorDetails{.what = "cannot read", .where = "p.yaml"});
   error.add_context("in platform p");
-  const Error behind_place = behind("q.yaml:2: BACKEND: ", error, ErrorKind::InvalidArgument);
-  EXPECT_STREQ(behind_place.what(), "q.yaml:2: BACKEND: p.yaml: cannot read\n  in platform p");
-  EXPECT_EQ(behind_place.context().size(), 1U);
-  EXPECT_EQ(behind_place.kind(), ErrorKind::InvalidArgument);
+  const Error prefixed = with_prefix("q.yaml:2: BACKEND: ", error, ErrorKind::InvalidArgument);
+  EXPECT_STREQ(prefixed.what(), "q.yaml:2: BACKEND: p.yaml: cannot read\n  in platform p");
+  EXPECT_EQ(prefixed.context().size(), 1U);
+  EXPECT_EQ(prefixed.kind(), ErrorKind::InvalidArgument);
 }
 
 TEST(WithContext, ForeignExceptionsBecomeErrors) {

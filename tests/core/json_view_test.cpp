@@ -38,7 +38,7 @@ TEST(JsonView, ErrorsNameFilePlaceAndTypes) {
       R"({"a": [1, {"b": "x"}], "n": 3000000000, "f": 1.5, "o": {}, "z": 1e30, "minus": -1.0})";
   const auto error = [&](const auto& read) { return error_of(text, read); };
   EXPECT_EQ(error([](const View& v) { v["a"].items()[1]["b"].number(); }),
-            "f.json: a[1].b: expected a number, found a text");
+            "f.json: a[1].b: expected a number, found a string");
   EXPECT_EQ(error([](const View& v) { v["a"].items()[1]["c"].number(); }),
             "f.json: a[1]: the key 'c' is missing");
   EXPECT_EQ(error([](const View& v) { v["c"].number(); }), "f.json: the key 'c' is missing");
@@ -54,15 +54,15 @@ TEST(JsonView, ErrorsNameFilePlaceAndTypes) {
   EXPECT_EQ(error([](const View& v) { v["f"].integer(); }),
             "f.json: f: expected a whole number, found a fraction");
   EXPECT_EQ(error([](const View& v) { v["n"].text(); }),
-            "f.json: n: expected a text, found a whole number");
+            "f.json: n: expected a string, found a whole number");
 }
 
-TEST(JsonView, WhatIsNoJsonHasALine) {
+TEST(JsonView, InvalidJsonIsAnErrorWithItsLine) {
   const auto none = [](const View&) {};
-  EXPECT_EQ(error_of("{\"a\": 1,\n\"b\" 2}", none), "f.json:2: this is no JSON");
-  EXPECT_EQ(error_of("", none), "f.json:1: this is no JSON");
-  EXPECT_EQ(error_of("1e999999", none), "f.json:1: this is no JSON");
-  EXPECT_EQ(error_of("\"\xFF\"", none), "f.json:1: this is no JSON");
+  EXPECT_EQ(error_of("{\"a\": 1,\n\"b\" 2}", none), "f.json:2: not valid JSON");
+  EXPECT_EQ(error_of("", none), "f.json:1: not valid JSON");
+  EXPECT_EQ(error_of("1e999999", none), "f.json:1: not valid JSON");
+  EXPECT_EQ(error_of("\"\xFF\"", none), "f.json:1: not valid JSON");
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ TEST(SpawnDeathTest, OurOwnStreamsMayBeClosed) {
       testing::ExitedWithCode(7), "");
 }
 
-TEST(Spawn, SignalsAreAsTheyWere) {
+TEST(Spawn, ChildrenInheritIgnoredSignalsAndNoBlockedOnes) {
   std::signal(SIGUSR2, SIG_IGN);
   ChildProcess shell({"sh", "-c", "kill -USR2 $$; echo alive; kill -TERM $$; echo not blocked"});
   EXPECT_EQ(shell.receive_line(), "alive");

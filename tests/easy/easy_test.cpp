@@ -118,10 +118,8 @@ TEST_F(Easy, CertifiesTheFile) {
 TEST_F(Easy, ACertificateOfAnotherFileIsOverwrittenWithForceOnly) {
   const std::string certificate = dir_ / "other.certificate.json";
   std::ofstream(certificate) << R"({"file": "other.onnx", "comparisons": [], "sha256": {}})";
-  QuantizeFileOptions options{.preprocess = "cifar10",
-                              .certify = true,
-                              .certify_samples = 4,
-                              .certificate = certificate};
+  QuantizeFileOptions options{
+      .preprocess = "cifar10", .certify = true, .certify_samples = 4, .certificate = certificate};
   EXPECT_THAT([&] { quantize(options); },
               ThrowsMessage<Error>(HasSubstr("already the certificate of another file")));
   options.force = true;
@@ -157,11 +155,11 @@ TEST_F(Easy, ErrorsLeaveTheOutputAsItWas) {
   EXPECT_THAT([&] { quantize_file(dir_ / "none.onnx", data_, output_); },
               Throws<Error>(Property(&Error::kind, ErrorKind::Io)));
   EXPECT_THAT([&] { quantize({.samples = -1}); },
-              ThrowsMessage<Error>(HasSubstr("numbers from 0 on; found -1, 32 and 0")));
+              ThrowsMessage<Error>(HasSubstr("must not be negative; found -1, 32 and 0")));
   EXPECT_EQ(read_file(output_), "mine");
 }
 
-TEST_F(Easy, ThreadsAreThoseOfBefore) {
+TEST_F(Easy, RestoresTheNumberOfThreads) {
   const int before = at::get_num_threads();
   at::set_num_threads(2);
   int during = 0;

@@ -263,7 +263,7 @@ TEST_F(CertificateTest, AsJson) {
       to_json(certify({.file = file_, .original = original_, .speed_seconds = 0.2}, batches())));
   EXPECT_EQ(json["passed"], true);
   EXPECT_EQ(json["expected"], "file, read again");
-  EXPECT_EQ(json["comparisons"][0]["way"], "ONNX Runtime, not optimized");
+  EXPECT_EQ(json["comparisons"][0]["runner"], "ONNX Runtime, not optimized");
   EXPECT_EQ(json["comparisons"][0]["outputs"][0]["steps_largest"], 0);
   EXPECT_GT(json["speed"]["ratio"], 0);
   EXPECT_EQ(json["sha256"]["file"].get<std::string>().size(), 64u);

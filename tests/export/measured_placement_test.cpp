@@ -14,10 +14,11 @@ using testing::ThrowsMessage;
 
 /// The three candidates, with times that say which is which.
 MeasuredPlacement measured(bool float_where_faster) {
-  return {.ways = {{.name = "float where faster", .float_where_faster = true, .milliseconds = 1},
-                   {.name = "integers everywhere", .milliseconds = 2},
-                   {.name = "float", .has_integers = false, .milliseconds = 3}},
-          .float_where_faster = float_where_faster};
+  return {
+      .placements = {{.name = "float where faster", .float_where_faster = true, .milliseconds = 1},
+                     {.name = "int8 everywhere", .milliseconds = 2},
+                     {.name = "float", .has_integers = false, .milliseconds = 3}},
+      .float_where_faster = float_where_faster};
 }
 
 TEST(MeasuredPlacement, ChosenIsTheSettingsPlacement) {

@@ -15,7 +15,7 @@ using testing::ElementsAre;
 
 /// What is unexpected in an answer; "" when nothing is.
 std::string unexpected(const std::function<void()>& read) {
-  const std::string rule = "ONNX Runtime's process answered something unexpected: ";
+  const std::string rule = "invalid reply from ONNX Runtime: ";
   try {
     read();
   } catch (const Error& e) {
@@ -60,14 +60,14 @@ TEST(OrtAnswer, TypesHaveNames) {
   EXPECT_EQ(ort_type(at::kBFloat16), std::nullopt);
 }
 
-TEST(OrtAnswer, WhatIsNotJsonIsUnexpected) {
-  EXPECT_EQ(unexpected_line("no\x1b[31m"), "'no\\x1b[31m', which is not JSON");
-  EXPECT_EQ(unexpected_line(""), "'', which is not JSON");
-  EXPECT_EQ(unexpected_line("{\"n\": 1e999}"), "'{\"n\": 1e999}', which is not JSON");
-  EXPECT_EQ(unexpected_line("{\"n\": \"\xff\"}"), "'{\"n\": \"\\xff\"}', which is not JSON");
-  EXPECT_EQ(unexpected_line("[1]"), "'[1]', which is not a JSON object");
+TEST(OrtAnswer, InvalidJsonIsAnError) {
+  EXPECT_EQ(unexpected_line("no\x1b[31m"), "'no\\x1b[31m' is not JSON");
+  EXPECT_EQ(unexpected_line(""), "'' is not JSON");
+  EXPECT_EQ(unexpected_line("{\"n\": 1e999}"), "'{\"n\": 1e999}' is not JSON");
+  EXPECT_EQ(unexpected_line("{\"n\": \"\xff\"}"), "'{\"n\": \"\\xff\"}' is not JSON");
+  EXPECT_EQ(unexpected_line("[1]"), "'[1]' is not a JSON object");
   EXPECT_EQ(unexpected_line(std::string(200, 'x')),
-            "'" + std::string(100, 'x') + "...', which is not JSON");
+            "'" + std::string(100, 'x') + "...' is not JSON");
 }
 
 TEST(OrtAnswer, JsonThatTakesMuchMemoryIsUnexpected) {
@@ -83,9 +83,9 @@ TEST(OrtAnswer, MissingKeysAndOtherTypesAreUnexpected) {
                              "large": 3000000000, "huge": 18446744073709551615})");
   EXPECT_EQ(unexpected([&] { answer.flag("ok"); }), "an answer without 'ok'");
   EXPECT_EQ(unexpected([&] { answer.flag("text"); }), "'text' is neither true nor false");
-  EXPECT_EQ(unexpected([&] { answer.text("number"); }), "'number' is no text");
-  EXPECT_EQ(unexpected([&] { answer.texts("list"); }), "'list' is no list of texts");
-  EXPECT_EQ(unexpected([&] { answer.texts("text"); }), "'text' is no list of texts");
+  EXPECT_EQ(unexpected([&] { answer.text("number"); }), "'number' is not a string");
+  EXPECT_EQ(unexpected([&] { answer.texts("list"); }), "'list' is not a list of strings");
+  EXPECT_EQ(unexpected([&] { answer.texts("text"); }), "'text' is not a list of strings");
   EXPECT_EQ(unexpected([&] { answer.number("number"); }), "'number' with the size '1.5'");
   EXPECT_EQ(unexpected([&] { answer.number("negative"); }), "'negative' with the size '-1'");
   EXPECT_EQ(unexpected([&] { answer.number("large"); }), "'large' is too large");
@@ -96,7 +96,7 @@ TEST(OrtAnswer, MissingKeysAndOtherTypesAreUnexpected) {
             "'list' does not have 1 numbers for each");
 }
 
-TEST(OrtAnswer, TextsOfOthersAreSafeToPrint) {
+TEST(OrtAnswer, ControlCharactersInErrorTextsAreEscaped) {
   EXPECT_EQ(OrtAnswer(R"({"error": "a\u001bb\nc"})").text("error"), "a\\x1bb\\nc");
 }
 
@@ -120,11 +120,12 @@ TEST(OrtAnswer, TensorsHaveTheirAnnouncedSizes) {
 TEST(OrtAnswer, TensorsAreComplete) {
   EXPECT_EQ(unexpected_tensors(R"([])"), "'tensors' has 0 entries instead of 1");
   EXPECT_EQ(unexpected_tensors(R"([1, 2])"), "'tensors' has 2 entries instead of 1");
-  EXPECT_EQ(unexpected_tensors(R"(1)"), "'tensors' is no list");
+  EXPECT_EQ(unexpected_tensors(R"(1)"), "'tensors' is not a list");
   EXPECT_EQ(unexpected_tensors(R"([1])"), "tensor 1 without 'type'");
-  EXPECT_EQ(unexpected_tensors(R"([{"type": 1, "shape": 1}])"), "tensor 1 whose type is no text");
+  EXPECT_EQ(unexpected_tensors(R"([{"type": 1, "shape": 1}])"),
+            "tensor 1: the type is not a string");
   EXPECT_EQ(unexpected_tensors(R"([{"type": "int8", "shape": 1}])"),
-            "tensor 1 whose shape is no list of up to 64 sizes");
+            "tensor 1: the shape is not a list of up to 64 sizes");
   EXPECT_EQ(unexpected_tensors(R"([{"type": "int8", "shape": [1]}])"), "tensor 1 without 'bytes'");
 }
 

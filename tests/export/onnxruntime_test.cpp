@@ -188,10 +188,10 @@ TEST(OnnxRuntimeProcess, SilenceWhileAModelRunsIsAnError) {
 }
 
 TEST(OnnxRuntimeProcess, UnexpectedAnswersAreErrors) {
-  const std::string unexpected = "ONNX Runtime's process answered something unexpected: ";
-  EXPECT_THAT(error_with("echo hello"), HasSubstr("ONNX Runtime was not found (" + unexpected +
-                                                  "'hello', which is not JSON"));
-  EXPECT_EQ(error_with(kStart + answers("oops")), unexpected + "'oops', which is not JSON");
+  const std::string unexpected = "invalid reply from ONNX Runtime: ";
+  EXPECT_THAT(error_with("echo hello"),
+              HasSubstr("ONNX Runtime was not found (" + unexpected + "'hello' is not JSON"));
+  EXPECT_EQ(error_with(kStart + answers("oops")), unexpected + "'oops' is not JSON");
   EXPECT_EQ(error_with(kStart + answers("{}")), unexpected + "an answer without 'ok'");
   EXPECT_EQ(error_with(kStart + answers(R"({"ok": true, "session": "a"})")),
             unexpected + "'session' with the size '\"a\"'");
@@ -213,7 +213,7 @@ TEST(OnnxRuntimeProcess, NothingIsAskedAfterAnUnexpectedAnswer) {
   exports::OnnxRuntime runtime;
   EXPECT_THROW(runtime.load("m.onnx"), Error);
   EXPECT_THAT([&] { runtime.load("m.onnx"); },
-              testing::ThrowsMessage<Error>(HasSubstr("unexpected: 'oops'")));
+              testing::ThrowsMessage<Error>(HasSubstr("from ONNX Runtime: 'oops'")));
 }
 
 TEST(OnnxRuntimeProcess, ItsOwnErrorsLeaveItUsable) {

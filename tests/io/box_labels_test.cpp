@@ -120,14 +120,14 @@ TEST(CocoAnnotations, ErrorsNameThePlace) {
   expect_error(start + R"({"image_id": 1, "category_id": 2, "bbox": [0, 0, 1]}]})",
                "annotations[0]: expected bbox: [left, top, width, height]");
   expect_error(start + R"({"image_id": 1, "category_id": "x"}]})",
-               "a.json: annotations[0].category_id: expected a whole number, found a text");
+               "a.json: annotations[0].category_id: expected a whole number, found a string");
   expect_error(start + R"({"image_id": 1, "category_id": 2}]})",
                "a.json: annotations[0]: the key 'bbox' is missing");
   expect_error(R"({"images": [{"id": 1, "file_name": 7}], "categories": [], "annotations": []})",
-               "a.json: images[0].file_name: expected a text, found a whole number");
+               "a.json: images[0].file_name: expected a string, found a whole number");
   expect_error(R"({"images": 3, "categories": [], "annotations": []})",
                "a.json: images: expected a list, found a whole number");
-  expect_error("{\n\"images\": [", "a.json:2: this is no JSON");
+  expect_error("{\n\"images\": [", "a.json:2: not valid JSON");
 }
 
 }  // namespace

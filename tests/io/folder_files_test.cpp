@@ -58,10 +58,10 @@ TEST(FolderFiles, LinksThatLeadNowhereAreNoted) {
   EXPECT_THAT(
       found.notes,
       ElementsAre((dir / "circle.png").string() +
-                      ": left out: the link leads to no file (Too many levels of symbolic "
-                      "links)",
-                  (dir / "dangling.png").string() + ": left out: the link leads to nothing",
-                  (dir / "loop").string() + ": left out: links to folders are not followed"));
+                      ": skipped: the link does not lead to a regular file (Too many levels of "
+                      "symbolic links)",
+                  (dir / "dangling.png").string() + ": skipped: broken link",
+                  (dir / "loop").string() + ": skipped: links to folders are not followed"));
 }
 
 TEST(FolderFiles, ManyNotesAreCounted) {
@@ -69,7 +69,7 @@ TEST(FolderFiles, ManyNotesAreCounted) {
   for (int i = 0; i < 9; ++i) fs::create_symlink("gone", dir / std::to_string(i));
   const FolderFiles found = files_in(dir.path());
   ASSERT_EQ(found.notes.size(), 6u);
-  EXPECT_EQ(found.notes.back(), "4 more are left out likewise");
+  EXPECT_EQ(found.notes.back(), "4 more skipped");
 }
 
 TEST(FolderFiles, FoldersWithoutPermissionAreNoted) {
@@ -83,7 +83,7 @@ TEST(FolderFiles, FoldersWithoutPermissionAreNoted) {
     const FolderFiles found = files_in(dir.path());
     EXPECT_THAT(found.files, ElementsAre(dir / "a.png"));
     EXPECT_THAT(found.notes,
-                ElementsAre((dir / "secret").string() + ": left out: Permission denied"));
+                ElementsAre((dir / "secret").string() + ": skipped: Permission denied"));
     EXPECT_THAT([&] { files_in(dir / "secret"); },
                 ThrowsMessage<Error>(HasSubstr("secret: the folder cannot be read (Permission")));
   }
@@ -98,7 +98,7 @@ TEST(FolderFiles, ADataSetTellsWhatIsLeftOut) {
   const auto data = open_dataset(dir.path());
   EXPECT_EQ(data->size(), 2);
   EXPECT_THAT(data->classes(), ElementsAre("cat", "dog"));
-  EXPECT_THAT(data->notes(), ElementsAre(HasSubstr("dog/circle.png: left out")));
+  EXPECT_THAT(data->notes(), ElementsAre(HasSubstr("dog/circle.png: skipped")));
 }
 
 TEST(FolderFiles, ACircleIsNoDataSet) {

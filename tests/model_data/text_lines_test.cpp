@@ -64,7 +64,7 @@ TEST_F(TextLines, ErrorsNameTheLine) {
   expect_error("a.tsv", "a\tb\n",
                "a.tsv:1: expected a heading with sentence1, sentence2 and score");
   expect_error("a.jsonl", R"({"text": "a", "text_pair": "b", "score": "high"})",
-               "a.jsonl:1: score: expected a number, found a text");
+               "a.jsonl:1: score: expected a number, found a string");
   expect_error("a.jsonl", "{\"text\": \"a\", \"score\": 1}\n{\"text\": \"b\"}\n",
                "a.jsonl:2: some texts have a score and others do not");
   expect_error("a.txt", "\n", "contains no texts");

@@ -13,10 +13,10 @@ namespace sparsebit {
 
 struct SpawnedProcess;
 
-/// What a program is allowed before it is stopped.
+/// Limits of a program, which is stopped when it exceeds one.
 struct ChildProcessLimits {
   double seconds = 600;                    ///< for an answer, counted from its question
-  size_t line_bytes = size_t{64} << 20;    ///< in a line, and of output before it is asked for
+  size_t line_bytes = 64'000'000;          ///< of a line, and of output that is not read yet
   size_t errors_bytes = size_t{64} << 10;  ///< the end of its standard error that is kept
   double seconds_to_end = 2;               ///< between SIGTERM and SIGKILL in the destructor
   std::string remedy = {};                 ///< what to do when `seconds` are over, for the message
@@ -74,7 +74,7 @@ class ChildProcess {
   size_t buffered() const { return received_.size() - read_; }
   bool read_errors();
   [[noreturn]] void fail_too_late();
-  [[noreturn]] void fail_too_long(const std::string& what);
+  [[noreturn]] void fail_too_long();
   [[noreturn]] void fail_ended();
   std::string when_asked() const;
   std::string last_errors() const;

@@ -17,9 +17,8 @@ std::string reason_of(const std::exception& e);
 /// cannot be multiplied (1x3 and 4x2)".
 std::string message_of(const std::exception& e);
 
-/// `error` with `start` before its text, for instance the place in a config that led to it; its
-/// frames stay frames.
-Error behind(const std::string& start, const Error& error, ErrorKind kind);
+/// `error` with `prefix` before its text, such as a place in a config. Keeps its frames.
+Error with_prefix(const std::string& prefix, const Error& error, ErrorKind kind);
 
 /// TooLarge for libtorch's errors of missing memory and impossible sizes, else InvalidArgument; an
 /// Error's own.

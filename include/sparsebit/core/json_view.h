@@ -18,7 +18,7 @@
 
 namespace sparsebit {
 
-/// The JSON in a text. Throws `kind`, naming the file and the line, when it is none.
+/// The JSON in a text. Throws `kind`, naming the file and the line, when it is not valid.
 template <class Json>
 Json parse_json(std::string_view text, const std::string& file, ErrorKind kind) {
   size_t byte = 1;
@@ -30,11 +30,11 @@ Json parse_json(std::string_view text, const std::string& file, ErrorKind kind) 
   }
   const auto before = text.substr(0, std::min(byte - 1, text.size()));
   throw Error(kind, c10::str(file, ":", 1 + std::count(before.begin(), before.end(), '\n'),
-                             ": this is no JSON"));
+                             ": not valid JSON"));
 }
 
 /// A part of a JSON text that knows its place in it: `images[3].file_name`. All access is checked;
-/// errors are of one kind and read `file: place: expected a number, found a text`.
+/// errors are of one kind and read `file: place: expected a number, found a string`.
 ///
 /// @tparam Json  nlohmann::json or nlohmann::ordered_json; the text outlives its views.
 template <class Json>
@@ -78,7 +78,7 @@ class JsonView {
   bool is_flag() const { return value_->is_boolean(); }
 
   std::string text() const {
-    if (!value_->is_string()) expected("a text");
+    if (!value_->is_string()) expected("a string");
     return value_->template get<std::string>();
   }
 
@@ -148,7 +148,7 @@ class JsonView {
   const char* found() const {
     if (value_->is_object()) return "an object";
     if (value_->is_array()) return "a list";
-    if (value_->is_string()) return "a text";
+    if (value_->is_string()) return "a string";
     if (value_->is_boolean()) return "true or false";
     if (value_->is_number()) return value_->is_number_integer() ? "a whole number" : "a fraction";
     return "null";

@@ -72,8 +72,8 @@ class Yaml {
 };
 
 /// Throws Io when the file cannot be read, InvalidArgument, naming the line, when it is not valid
-/// YAML, has a duplicate key, or exceeds the limits: 1 MiB, 100 levels, and, with all aliases
-/// written out, 200,000 values and 32 MiB of text and key paths; 1024 bytes in a key. Any file then
+/// YAML, has a duplicate key, or exceeds the limits: 1 MB, 100 levels, and, with all aliases
+/// written out, 200,000 values and 32 MB of text and key paths; 1024 bytes in a key. Any file then
 /// takes less than 250 MB of memory: yaml-cpp keeps 240 bytes for each bracket until all are
 /// closed.
 Yaml read_yaml(const std::filesystem::path& file);

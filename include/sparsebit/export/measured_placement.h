@@ -10,7 +10,7 @@ namespace sparsebit::exports {
 
 /// One placement of int8 and float layers, and its inference time in ONNX Runtime.
 struct PlacementTime {
-  std::string name;  ///< "integers everywhere", "float where faster", "float"
+  std::string name;  ///< "int8 everywhere", "float where faster", "float"
   bool float_where_faster = false;
   bool has_integers = true;
   double milliseconds = 0;  ///< of the fastest run, one thread
@@ -18,11 +18,11 @@ struct PlacementTime {
 
 /// Inference times of the placements, measured on this machine.
 struct MeasuredPlacement {
-  std::vector<PlacementTime> ways;  ///< the two int8 placements, then "float"
-  bool float_where_faster = false;  ///< the faster setting of SCHEDULE.FLOAT_WHERE_FASTER here
+  std::vector<PlacementTime> placements;  ///< the two int8 placements, then "float"
+  bool float_where_faster = false;        ///< the faster SCHEDULE.FLOAT_WHERE_FASTER here
 
   const PlacementTime& chosen() const;
-  const PlacementTime& of_float() const { return ways.back(); }
+  const PlacementTime& of_float() const { return placements.back(); }
 };
 
 /// Quantizes the model in each placement, calibrated with the example only, and times the exported

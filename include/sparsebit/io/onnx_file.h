@@ -38,9 +38,9 @@ struct OnnxSaveOptions {
   int64_t largest_file = kLargestOnnxFile;
 };
 
-/// Writes a model, all or nothing (see OutputSet for a process that is killed meanwhile). When it is
-/// larger than allowed, the initializers of its main graph are written to `<path>.data`, aligned to
-/// 64 bytes. Equal models give equal bytes. The model is passed by value because its weights are
+/// Writes a model, all or nothing (see OutputSet for a process that is killed meanwhile). When it
+/// is larger than allowed, the initializers of its main graph are written to `<path>.data`, aligned
+/// to 64 bytes. Equal models give equal bytes. The model is passed by value because its weights are
 /// moved, not copied.
 void save_onnx(onnx::ModelProto model, const std::filesystem::path& path,
                const OnnxSaveOptions& options = {});

@@ -28,7 +28,7 @@ struct PassReport {
 /// Runs the passes of each stage one after the other, until none changes anything. After each pass
 /// the graph is pruned and checked, and modules without calls are removed; inputs of the model
 /// stay. Throws InvalidArgument, naming the pass, for a switch of an unknown pass, for an extra
-/// pass whose stage does not run, and when a pass never settles. An error in a pass names the
+/// pass whose stage does not run, and when a pass does not converge. An error in a pass names the
 /// matched nodes; the model then keeps the changes made before the error.
 PassReport run_passes(fx::GraphModule& module, const Schedule& schedule = {});
 

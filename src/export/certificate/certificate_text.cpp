@@ -37,7 +37,7 @@ ordered_json number_or_null(double number) {
 }
 
 ordered_json described(const Comparison& comparison) {
-  ordered_json json = {{"way", to_string(comparison.runner)}};
+  ordered_json json = {{"runner", to_string(comparison.runner)}};
   if (!comparison.missing.empty()) {
     json["missing"] = comparison.missing;
     return json;

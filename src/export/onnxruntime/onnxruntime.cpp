@@ -180,7 +180,7 @@ OnnxRuntime::OnnxRuntime() {
     version_ = OrtAnswer(process_->receive_line()).text("version");
   } catch (const Error& e) {              // no such program, or an unexpected reply
     if (e.kind() == ErrorKind::TooLarge)  // it hangs, or floods
-      throw behind("ONNX Runtime did not start: ", e, e.kind());
+      throw with_prefix("ONNX Runtime did not start: ", e, e.kind());
     throw Error(ErrorKind::Unsupported,
                 c10::str("ONNX Runtime was not found (", e.what(), "): `", how_to_install(),
                          "` installs it for Node.js, or `pip install onnxruntime` and set ",

@@ -30,11 +30,11 @@ std::optional<at::ScalarType> dtype_called(const std::string& name) {
   return std::nullopt;
 }
 
-[[noreturn]] void fail_unexpected(const std::string& what) {
-  throw Error(ErrorKind::Io, "ONNX Runtime's process answered something unexpected: " + what);
+[[noreturn]] void fail_invalid(const std::string& what) {
+  throw Error(ErrorKind::Io, "invalid reply from ONNX Runtime: " + what);
 }
 
-/// The beginning of a text of theirs, in quotes.
+/// The beginning of a reply, in quotes.
 std::string quoted(const std::string& text) {
   constexpr size_t kShown = 100;
   return "'" + printable(std::string_view(text).substr(0, kShown)) +
@@ -49,13 +49,13 @@ json parsed(const std::string& line) {
       line,
       [&](int depth, json::parse_event_t, json&) {
         if (depth > kDeepest || ++values > kMostValues)
-          fail_unexpected(
+          fail_invalid(
               c10::str("JSON with more than ", kDeepest, " levels or ", kMostValues, " values"));
         return true;
       },
       false);
-  if (root.is_discarded()) fail_unexpected(quoted(line) + ", which is not JSON");
-  if (!root.is_object()) fail_unexpected(quoted(line) + ", which is not a JSON object");
+  if (root.is_discarded()) fail_invalid(quoted(line) + " is not JSON");
+  if (!root.is_object()) fail_invalid(quoted(line) + " is not a JSON object");
   return root;
 }
 
@@ -73,12 +73,12 @@ int64_t size_in(const json& value, const std::string& of) {
   const bool fits = value.is_number_unsigned()
                         ? value.get<uint64_t>() <= std::numeric_limits<int64_t>::max()
                         : value.is_number_integer() && value.get<int64_t>() >= 0;
-  if (!fits) fail_unexpected(of + " with the size " + quoted(value.dump(-1, ' ', true)));
+  if (!fits) fail_invalid(of + " with the size " + quoted(value.dump(-1, ' ', true)));
   return value.get<int64_t>();
 }
 
 const json& member(const json& object, const char* key, const std::string& of) {
-  if (!object.is_object() || !object.contains(key)) fail_unexpected(of + " without '" + key + "'");
+  if (!object.is_object() || !object.contains(key)) fail_invalid(of + " without '" + key + "'");
   return object.at(key);
 }
 
@@ -86,9 +86,9 @@ OrtTensor tensor_in(const json& value, const std::string& name) {
   const json& type = member(value, "type", name);
   const json& shape = member(value, "shape", name);
   constexpr size_t kMostDimensions = 64;
-  if (!type.is_string()) fail_unexpected(name + " whose type is no text");
+  if (!type.is_string()) fail_invalid(name + ": the type is not a string");
   if (!shape.is_array() || shape.size() > kMostDimensions)
-    fail_unexpected(c10::str(name, " whose shape is no list of up to ", kMostDimensions, " sizes"));
+    fail_invalid(c10::str(name, ": the shape is not a list of up to ", kMostDimensions, " sizes"));
   OrtTensor tensor{.type = type.get<std::string>(),
                    .dtype = dtype_called(type.get<std::string>()),
                    .shape = {},
@@ -97,8 +97,8 @@ OrtTensor tensor_in(const json& value, const std::string& name) {
   if (!tensor.dtype) return tensor;
   const std::optional<int64_t> bytes = bytes_of(tensor.shape, *tensor.dtype);
   if (bytes != tensor.bytes)
-    fail_unexpected(c10::str(name, " of type ", tensor.type, " and shape ",
-                             at::IntArrayRef(tensor.shape), " with ", tensor.bytes, " bytes"));
+    fail_invalid(c10::str(name, " of type ", tensor.type, " and shape ",
+                          at::IntArrayRef(tensor.shape), " with ", tensor.bytes, " bytes"));
   return tensor;
 }
 
@@ -117,28 +117,27 @@ const json& OrtAnswer::at(const char* key) const { return member(root_, key, "an
 
 const json& OrtAnswer::list(const char* key, size_t size) const {
   const json& value = at(key);
-  if (!value.is_array()) fail_unexpected(c10::str("'", key, "' is no list"));
+  if (!value.is_array()) fail_invalid(c10::str("'", key, "' is not a list"));
   if (value.size() != size)
-    fail_unexpected(c10::str("'", key, "' has ", value.size(), " entries instead of ", size));
+    fail_invalid(c10::str("'", key, "' has ", value.size(), " entries instead of ", size));
   return value;
 }
 
 bool OrtAnswer::flag(const char* key) const {
   const json& value = at(key);
-  if (!value.is_boolean()) fail_unexpected(c10::str("'", key, "' is neither true nor false"));
+  if (!value.is_boolean()) fail_invalid(c10::str("'", key, "' is neither true nor false"));
   return value.get<bool>();
 }
 
 int OrtAnswer::number(const char* key) const {
   const int64_t value = size_in(at(key), c10::str("'", key, "'"));
-  if (value > std::numeric_limits<int>::max())
-    fail_unexpected(c10::str("'", key, "' is too large"));
+  if (value > std::numeric_limits<int>::max()) fail_invalid(c10::str("'", key, "' is too large"));
   return static_cast<int>(value);
 }
 
 std::string OrtAnswer::text(const char* key) const {
   const json& value = at(key);
-  if (!value.is_string()) fail_unexpected(c10::str("'", key, "' is no text"));
+  if (!value.is_string()) fail_invalid(c10::str("'", key, "' is not a string"));
   constexpr size_t kLongest = 4000;
   return printable(value.get_ref<const std::string&>().substr(0, kLongest));
 }
@@ -148,7 +147,7 @@ std::vector<std::string> OrtAnswer::texts(const char* key) const {
   const bool are_texts =
       value.is_array() &&
       std::all_of(value.begin(), value.end(), [](const json& v) { return v.is_string(); });
-  if (!are_texts) fail_unexpected(c10::str("'", key, "' is no list of texts"));
+  if (!are_texts) fail_invalid(c10::str("'", key, "' is not a list of strings"));
   return value.get<std::vector<std::string>>();
 }
 
@@ -160,7 +159,7 @@ std::vector<std::vector<double>> OrtAnswer::table(const char* key, size_t rows,
         row.is_array() && row.size() == columns &&
         std::all_of(row.begin(), row.end(), [](const json& v) { return v.is_number(); });
     if (!are_numbers)
-      fail_unexpected(c10::str("'", key, "' does not have ", columns, " numbers for each"));
+      fail_invalid(c10::str("'", key, "' does not have ", columns, " numbers for each"));
     result.push_back(row.get<std::vector<double>>());
   }
   return result;

@@ -22,8 +22,7 @@ struct OrtTensor {
 std::optional<std::string> ort_type(at::ScalarType dtype);
 
 /// An answer of ONNX Runtime's process: a JSON object. Everything in it is checked, since it comes
-/// from a program that is not ours; what is not as agreed throws Io, "ONNX Runtime's process
-/// answered something unexpected: ...".
+/// from another program; throws Io, "invalid reply from ONNX Runtime: ...", on anything unexpected.
 class OrtAnswer {
  public:
   explicit OrtAnswer(const std::string& line);

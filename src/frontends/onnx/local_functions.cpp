@@ -26,7 +26,7 @@ using Nodes = google::protobuf::RepeatedPtrField<NodeProto>;
 
 constexpr int kDeepest = 64;
 constexpr int kMostCalls = 100'000;
-constexpr size_t kMostBytes = size_t{256} << 20;
+constexpr size_t kMostBytes = 256'000'000;
 
 /// A function and its defaults.
 struct Function {
@@ -54,7 +54,7 @@ class Expansion {
   void check() const {
     SPARSEBIT_CHECK(calls_ < kMostCalls && copied_ < kMostBytes, Unsupported,
                     "the model's functions expand to more than ", kMostCalls, " calls or ",
-                    kMostBytes >> 20, " MB");
+                    kMostBytes / 1'000'000, " MB");
   }
 
   int calls_ = 0;

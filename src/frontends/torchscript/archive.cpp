@@ -194,7 +194,7 @@ std::string tensor_problem(const at::Tensor& tensor) {
     if (size < 0) return "has a negative size";
     if (size == 0) return {};
   }
-  if (tensor.storage_offset() < 0) return "starts before its memory";
+  if (tensor.storage_offset() < 0) return "has a negative storage offset";
   auto last = static_cast<unsigned __int128>(tensor.storage_offset());
   for (int64_t i = 0; i < tensor.dim(); ++i) {
     if (tensor.stride(i) < 0) return "has a negative stride";

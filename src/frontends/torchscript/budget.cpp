@@ -28,8 +28,8 @@ int64_t count_items(const ScriptValue& datum, int64_t most) {
 void Budget::spend(int64_t steps) {
   left_ -= steps;
   SPARSEBIT_CHECK(left_ >= 0, Unsupported,
-                  "the model's code takes too many steps to read; a loop in it runs too often, or "
-                  "a list grows too long");
+                  "the model's code needs too many operations to unroll: shorten loops or trace "
+                  "the model");
 }
 
 void Budget::spend_on(const ScriptValue& datum) {

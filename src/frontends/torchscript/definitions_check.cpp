@@ -1,5 +1,5 @@
-// What a record of code defines: libtorch's importer follows the forms that torch writes without
-// looking whether they are there, and reads beyond the syntax tree when a part is missing.
+// Checks the definitions in a code record. libtorch's importer expects the forms that torch writes
+// without checking, and reads beyond the syntax tree when a part is missing.
 
 #include "frontends/torchscript/archive_check.h"
 
@@ -49,7 +49,7 @@ void check_type(const jit::Expr& type) {
   const jit::Subscript generic(type);
   if (!is_type_name(generic.value())) fail(type, "expected a type");
   const auto parts = generic.subscript_exprs();
-  if (parts.empty()) fail(type, "expected a type with what it holds");
+  if (parts.empty()) fail(type, "expected type parameters, such as List[int]");
   const bool is_tuple = is_variable(generic.value().tree(), "Tuple");
   for (const jit::Expr& part : parts) {
     const bool is_empty_tuple = is_tuple && parts.size() == 1 &&
@@ -81,7 +81,7 @@ bool is_constant_call(const jit::Apply& call) {
   return is_device && inputs.size() == 1 && inputs[0]->kind() == jit::TK_STRINGLITERAL;
 }
 
-/// What is computed as soon as the file is read is to be a value, not work.
+/// Expressions that run while the file is read must be constants, not computations.
 bool is_constant(const jit::TreeRef& tree) {
   switch (tree->kind()) {
     case jit::TK_CONST:
@@ -232,7 +232,7 @@ class ClassCheck {
   std::set<std::string> names_;
 };
 
-/// What older versions of torch wrote first: `op_version_set = 1`, then lines of imports.
+/// The header of older versions of torch: `op_version_set = 1`; lines of imports follow.
 void skip_header(jit::Lexer& lexer) {
   if (lexer.cur().kind == jit::TK_IDENT && lexer.cur().text() == "op_version_set") {
     lexer.next();

@@ -1,6 +1,7 @@
 #include "frontends/torchscript/large_stack.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/memory_limit.h"
 
 #include <ATen/ThreadLocalState.h>
 
@@ -64,8 +65,10 @@ void run_on_large_stack(size_t bytes, const std::function<void()>& run) {
   const bool started = pthread_attr_setstacksize(&attributes, bytes) == 0 &&
                        pthread_create(&thread, &attributes, run_task, &task) == 0;
   pthread_attr_destroy(&attributes);
-  SPARSEBIT_CHECK(started, Unsupported, "the system cannot provide a stack of ", bytes >> 20,
-                  " MB, which reading the model's code may need");
+  SPARSEBIT_CHECK(started, Unsupported, "the system cannot provide a stack of ",
+                  bytes_text(static_cast<double>(bytes)),
+                  ", which reading the model's code may "
+                  "need");
   pthread_join(thread, nullptr);
   if (task.error) std::rethrow_exception(task.error);
 }

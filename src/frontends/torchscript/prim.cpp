@@ -90,7 +90,7 @@ Result tuple_index(Interpreter& interpreter, jit::Node&, const ScriptValues& in)
 
 Result tuple_slice(Interpreter&, jit::Node& node, const ScriptValues& in) {
   const ScriptValues* items = in[0].items();
-  SPARSEBIT_CHECK(items, Unsupported, "a tuple is sliced that is known only when the model runs");
+  SPARSEBIT_CHECK(items, Unsupported, "slicing a data-dependent tuple is not supported");
   const int64_t size = items->size();
   const int64_t begin = std::clamp<int64_t>(node.i(c10::attr::beg), 0, size);
   const int64_t end = std::clamp<int64_t>(node.i(c10::attr::end), begin, size);

@@ -90,9 +90,10 @@ void check_work(const Operator& op, const Args& args) {
   if (limit->done_ + work > limit->limit_) {
     const std::string& more = limit->raised_by_;
     throw Error(ErrorKind::TooLarge,
-                fmt::format("this takes {:.3g} operations, more than what is left of {:.3g} for "
-                            "work that only prepares{}",
-                            work, limit->limit_, more.empty() ? "" : "; " + more + " raises it"));
+                fmt::format("preparing the graph needs {:.3g} operations; {:.3g} of the limit of "
+                            "{:.3g} are left{}",
+                            work, limit->limit_ - limit->done_, limit->limit_,
+                            more.empty() ? "" : "; " + more + " raises it"));
   }
   limit->done_ += work;
 }

@@ -18,7 +18,7 @@ using fx::Node;
 using fx::Value;
 
 /// Results of more bytes than this are folded only if one of their inputs is as large.
-constexpr size_t kSmall = size_t{1} << 20;
+constexpr size_t kSmall = 1'000'000;
 /// Results that may have more elements than this are not computed at all.
 constexpr double kMostElements = 1 << 24;
 /// Elements read and MACs of all constants together: a few seconds. The rest is computed when the

@@ -25,7 +25,7 @@ platforms::PlatformPtr platform_of(const Yaml& value, const platforms::PlatformP
   try {
     return platforms::find_platform(name);
   } catch (const Error& e) {
-    throw behind(value.where() + ": ", e, ErrorKind::InvalidArgument);
+    throw with_prefix(value.where() + ": ", e, ErrorKind::InvalidArgument);
   }
 }
 

@@ -121,7 +121,7 @@ int64_t time_as_floats(const std::vector<IntegerOption>& options) {
 
 std::vector<bool> fastest_as_integers(const std::vector<IntegerOption>& options,
                                       const KernelTimes& times) {
-  constexpr double kWorthIt = 0.95;  // maximal share of the time with integers everywhere
+  constexpr double kWorthIt = 0.95;  // maximal share of the time with int8 everywhere
   Split fastest(options, times, Split::Choice::Free);
   std::vector<bool> division = fastest.solve();
   Split integers(options, times, Split::Choice::AllIntegers);

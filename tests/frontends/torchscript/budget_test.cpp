@@ -18,7 +18,7 @@ struct EndlessCase {
   const char* message;
 };
 
-constexpr const char* kTooManySteps = "the model's code takes too many steps to read";
+constexpr const char* kTooManyOperations = "the model's code needs too many operations to unroll";
 
 /// Each level calls the one below twice.
 std::string doubling_calls() {
@@ -58,27 +58,27 @@ const EndlessCase kCases[] = {
      "n\n",
      "a loop runs more than 65536 times"},
     {"EndlessLoop", "def forward(self, x):\n  while True:\n    x = x + 1\n  return x\n",
-     kTooManySteps},
+     kTooManyOperations},
     {"LoopInLoop",
      "def forward(self, x):\n  n = 0\n  for i in range(60000):\n    for j in range(60000):\n"
      "      n = n + 1\n  return x + n\n",
-     kTooManySteps},
+     kTooManyOperations},
     {"GraphWithoutEnd",
      "def forward(self, x):\n  for i in range(60000):\n    for j in range(60000):\n"
      "      x = x + 1\n  return x\n",
-     kTooManySteps},
+     kTooManyOperations},
     {"ListThatDoubles",
      "def forward(self, x):\n  l = [1, 2]\n  for i in range(60):\n    l = l + l\n"
      "  return x.reshape(l)\n",
-     kTooManySteps},
+     kTooManyOperations},
     {"ListThatExtendsItself",
      "def forward(self, x):\n  l = [1, 2]\n  for i in range(60):\n    l.extend(l)\n"
      "  return x.reshape(l)\n",
-     kTooManySteps},
+     kTooManyOperations},
     {"ManyLongLists",
      "def forward(self, x):\n  n = 0\n  for i in range(60000):\n    l = [0] * 1000000\n"
      "    n = n + len(l)\n  return x + n\n",
-     kTooManySteps},
+     kTooManyOperations},
     {"TextThatDoubles",
      "def forward(self, x):\n  s = 'ab'\n  for i in range(60):\n    s = s + s\n"
      "  return x + len(s)\n",
@@ -91,8 +91,8 @@ const EndlessCase kCases[] = {
      "def forward(self, x):\n  s = 'ab'\n  for i in range(2):\n"
      "    s = s.ljust(9223372036854775807)\n  return x + len(s)\n",
      "a computed string may have more than 8192 characters"},
-    {"CallsThatDouble", doubling_calls(), kTooManySteps},
-    {"NestingThatDoubles", doubling_nesting(), kTooManySteps},
+    {"CallsThatDouble", doubling_calls(), kTooManyOperations},
+    {"NestingThatDoubles", doubling_nesting(), kTooManyOperations},
     {"SliceOfAFarDimension",
      "def forward(self, x):\n  return torch.slice(x, 1000000000000, 0, 1, 1)\n",
      "a slice of dimension 1000000000000"},

@@ -52,7 +52,7 @@ TEST(DefinitionsCheck, WhatTorchDoesNotWrite) {
       {in_class("x : Final[int] = f(1)"),
        "line 2: expected a constant, found 'x : Final[int] = f(1)'"},
       {in_class("x : Final[] = 1"),
-       "line 2: expected a type with what it holds, found 'x : Final[] = 1'"},
+       "line 2: expected type parameters, such as List[int], found 'x : Final[] = 1'"},
       {in_class("x : 1"), "line 2: expected a type, found 'x : 1'"},
       {in_class("x : Dict[str, 1 + 2]"), "line 2: expected a type, found 'x : Dict[str, 1 + 2]'"},
       {in_class("x : \"torch.classes.none.Such\""),
@@ -89,7 +89,8 @@ TEST(DefinitionsCheck, WhatTorchDoesNotWrite) {
       {in_class("def f() -> None:\n    return None"),
        "line 2: expected a method with self, found 'def f() -> None:'"},
       {"def f(x: Optional[]) -> None:\n  return None\n",
-       "line 1: expected a type with what it holds, found 'def f(x: Optional[]) -> None:'"},
+       "line 1: expected type parameters, such as List[int], found 'def f(x: Optional[]) -> "
+       "None:'"},
       {"def f(x: Tensor=torch.zeros([99])) -> None:\n  return None\n",
        "line 1: expected a constant, found 'def f(x: Tensor=torch.zeros([99])) -> None:'"},
       {"def f(x: Tensor) -> None:\n  y = x[]\n  return None\n",

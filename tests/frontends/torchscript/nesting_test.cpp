@@ -154,7 +154,7 @@ TEST(LargeStackDeathTest, ACrashHandlerRunsWhenItIsFull) {
 TEST(LargeStack, ThatNoSystemHasIsAnError) {
   EXPECT_THAT([] { torchscript::run_on_large_stack(size_t{1} << 60, [] {}); },
               ::testing::ThrowsMessage<std::exception>(
-                  HasSubstr("the system cannot provide a stack of 1099511627776 MB")));
+                  HasSubstr("the system cannot provide a stack of 1.15 EB")));
 }
 
 }  // namespace

@@ -82,10 +82,9 @@ TEST(ResultSize, AViewWithMoreElementsThanMemoryIsRefused) {
   const std::vector<Value> values = {Value(at::zeros({1})),
                                      Value(std::vector<int64_t>{int64_t{1} << 42})};
   const Args args = bind_call(expand, values, {});
-  EXPECT_THAT(
-      [&] { run_kernel(*expand.op, args); },
-      testing::ThrowsMessage<Error>(
-          testing::HasSubstr("has 4.398e+12 elements, 17.6 TB; the limit is")));
+  EXPECT_THAT([&] { run_kernel(*expand.op, args); },
+              testing::ThrowsMessage<Error>(
+                  testing::HasSubstr("has 4.398e+12 elements, 17.6 TB; the limit is")));
 }
 
 }  // namespace

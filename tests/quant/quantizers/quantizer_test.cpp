@@ -69,10 +69,10 @@ TEST(Quantizers, LifeCycle) {
     quantizer->set_enabled(false);
     EXPECT_TRUE(call(*quantizer, x).is_same(x));
     EXPECT_FALSE(at::equal(call(*copy, x), x));
-    copy->switch_off("nobody wants it");
+    copy->switch_off("switched off by the test");
     EXPECT_TRUE(call(*copy, x).is_same(x));
     EXPECT_EQ(copy->summary(), "float, switched_off");
-    EXPECT_EQ(copy->why_off()->other, "nobody wants it");
+    EXPECT_EQ(copy->why_off()->other, "switched off by the test");
   }
 }
 

@@ -4,8 +4,8 @@
 
 namespace sparsebit::fx {
 
-/// Calls `visit` for what Value::map_items() replaces: every item that is not a list, tuple, dict or
-/// slice, in order. Copies nothing.
+/// Calls `visit` for what Value::map_items() replaces: every item that is not a list, tuple, dict
+/// or slice, in order. Copies nothing.
 template <class Visit>
 void for_each_item(const Value& value, const Visit& visit) {
   if (value.is_sequence()) {
