@@ -61,7 +61,7 @@ quant::QuantModel quantized(fx::GraphModule& module, const zoo::Example& example
     model.forward({inputs.begin(), inputs.end()});
   }
   model.calc_qparams();
-  model.set_quant({.weights = true, .features = true});
+  model.set_quant({.weights = true, .activations = true});
   return model;
 }
 

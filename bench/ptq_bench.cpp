@@ -113,7 +113,7 @@ class Comparison {
 
   double simulating() {
     const std::unique_ptr<QuantModel> model = quantize(example_, "minmax", batches_);
-    model->set_quant({.weights = true, .features = true});
+    model->set_quant({.weights = true, .activations = true});
     const at::NoGradGuard no_gradients;
     return median_of_three([&](Times& times) {
       for (const at::Tensor& batch : batches_) {

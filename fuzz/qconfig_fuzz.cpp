@@ -6,7 +6,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     const auto config = sparsebit::quant::parse_qconfig(sparsebit::parse_yaml(text, "input"));
     config.of_layer(sparsebit::quant::Target::Weight, {.path = "layer1.0.conv1", .name = "conv1"});
-    config.of_layer(sparsebit::quant::Target::Feature, {.path = "fc", .name = "fc"});
+    config.of_layer(sparsebit::quant::Target::Activation, {.path = "fc", .name = "fc"});
   } catch (const sparsebit::Error&) {  // expected for invalid input; anything else is a finding
   }
   return 0;

@@ -32,7 +32,7 @@ void deploy_model(const std::filesystem::path& folder, const std::string& name,
   model.prepare_calibration();
   model.forward({seen});
   model.calc_qparams();
-  model.set_quant({.weights = true, .features = true});
+  model.set_quant({.weights = true, .activations = true});
 
   // 2. Write the files.
   const std::string title = name + " for " + model.platform().name;

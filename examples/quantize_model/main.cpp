@@ -28,7 +28,7 @@ A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}
   model.prepare_calibration();
   for (int i = 0; i < 4; ++i) model.forward({at::randn({8, 3, 32, 32})});
   model.calc_qparams();
-  model.set_quant({.weights = true, .features = true});
+  model.set_quant({.weights = true, .activations = true});
 
   const at::Tensor x = at::randn({8, 3, 32, 32});
   std::cout << "SNR of each layer, in dB:\n";

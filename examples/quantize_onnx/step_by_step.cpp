@@ -39,7 +39,7 @@ void quantize(const std::string& file, const at::Tensor& images, const std::stri
   model.prepare_calibration();
   for (const at::Tensor& batch : images.split(16)) model.forward({batch});
   model.calc_qparams();
-  model.set_quant({.weights = true, .features = true});
+  model.set_quant({.weights = true, .activations = true});
   for (const quant::QuantPoint& point : model.points())
     std::cout << "  " << point.value << ": " << point.quantizer->summary() << "\n";
   const report::Coverage coverage = report::coverage_of(model);

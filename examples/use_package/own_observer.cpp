@@ -56,7 +56,7 @@ int main() {
 
   const zoo::Example network = zoo::make("resnet20");
   quant::QConfig config = quant::default_qconfig("onnxruntime");
-  config.set(quant::Target::Feature, "OBSERVER.TYPE", "mean_range");  // or in a YAML file
+  config.set(quant::Target::Activation, "OBSERVER.TYPE", "mean_range");  // or in a YAML file
   quant::QuantModel model(*network.model, config, network.inputs);
   model.prepare_calibration();
   const at::Tensor image = at::ones({1, 3, 32, 32});

@@ -51,7 +51,7 @@ void certify(const CertifyOptions& options, std::ostream& out) {
     SPARSEBIT_CHECK(exports::is_quantized_file(options.simulation), InvalidArgument,
                     options.simulation, ": not a simulation file of 'sparsebit quantize'");
     simulation = exports::load_quantized(options.simulation);
-    simulation->set_quant({.weights = true, .features = true});
+    simulation->set_quant({.weights = true, .activations = true});
   }
   const exports::Certificate certificate =
       certify_file(options.file, options.original, origin.config, simulation.get(), data, asked);

@@ -63,7 +63,7 @@ std::unique_ptr<quant::QuantModel> prepared_model(const CalibrationOptions& aske
   }
   ModelWithData given = load_with_data(asked);
   auto model = calibrated_model(asked, given);
-  model->set_quant({.weights = true, .features = true});
+  model->set_quant({.weights = true, .activations = true});
   return model;
 }
 

@@ -307,7 +307,7 @@ void quantize(QuantizeOptions options, std::ostream& out) {
   check_runs(options.written, given.model);
   auto measured = measure_placement(options, given);
   const auto model = calibrated_model(asked, given);
-  model->set_quant({.weights = true, .features = true});
+  model->set_quant({.weights = true, .activations = true});
   Summary summary{.samples = data.size(),
                   .is_random = has_random_ranges(*model, data),
                   .preprocess = data.preprocess_text(),

@@ -90,6 +90,7 @@ struct Start {
   [[noreturn]] void run() const {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);  // it has ended in the meantime
+    ::setpgid(0, 0);  // Ctrl-C reaches only us: where it is ignored, the child must not end by it
     stop_handling_signals();
     const bool connected = ::dup2(socket, STDIN_FILENO) >= 0 &&
                            ::dup2(socket, STDOUT_FILENO) >= 0 && ::dup2(errors, STDERR_FILENO) >= 0;
@@ -102,7 +103,7 @@ struct Start {
   /// Our handlers remove our unfinished files; the child must not.
   void stop_handling_signals() const {
     for (int number = 1; number < NSIG; ++number) {
-      struct sigaction action {};
+      struct sigaction action{};
       if (::sigaction(number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
       action = {};
       action.sa_handler = SIG_DFL;

@@ -85,7 +85,7 @@ std::string readme(const DeployModel& model, const std::vector<Artefact>& artefa
                    const std::string& title) {
   std::string text =
       c10::str("# ", title, "\n\n", marker(model.name(), model.quantized().platform().name),
-               "\n\nQuantized: ", count(model.quantized(), quant::Target::Feature),
+               "\n\nQuantized: ", count(model.quantized(), quant::Target::Activation),
                " activations and ", count(model.quantized(), quant::Target::Weight),
                " weights. Inputs:\n\n", list_inputs(model.quantized()), "\n", kNotRun,
                ": the files follow their documented formats.\n");

@@ -38,7 +38,7 @@ class RangeFinder {
     const auto name = clean_.tensors.find(quantized_node(point).name());
     if (name == clean_.tensors.end()) return;  // folded by the exporter
     const quant::QuantSpec& spec = point.quantizer->spec();
-    const bool squeezes = point.is_feature() && point.quantizer->squeezes_by();
+    const bool squeezes = point.is_activation() && point.quantizer->squeezes_by();
     SPARSEBIT_CHECK(!squeezes, Unsupported,
                     "activations quantized by dorefa have no range that a file can hold, ",
                     point.place());

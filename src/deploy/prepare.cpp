@@ -95,8 +95,9 @@ quant::QConfig customized(quant::QConfig config, const CustomConfig& custom) {
     config.schedule.fuse_bn = false;
     if (auto& range = config.weight.quantizer.range) range->low = -range->high;
   }
-  for (const auto& [target, settings] : {std::pair(quant::Target::Weight, &custom.weights),
-                                         std::pair(quant::Target::Feature, &custom.activations)}) {
+  for (const auto& [target, settings] :
+       {std::pair(quant::Target::Weight, &custom.weights),
+        std::pair(quant::Target::Activation, &custom.activations)}) {
     for (const Setting& setting : *settings)
       at_place(setting, [&] { config.set(target, setting.key, setting.value); });
   }

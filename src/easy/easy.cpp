@@ -84,7 +84,7 @@ QuantizedFile quantized(const CalibrationOptions& asked, const OutputOptions& op
   ModelWithData given = load_with_data(asked);
   check_runs(options, given.model);
   const auto model = calibrated_model(asked, given);
-  model->set_quant({.weights = true, .features = true});
+  model->set_quant({.weights = true, .activations = true});
   const report::Coverage coverage = report::coverage_of(*model);
   OutputSet outputs;
   WrittenOutput written = write_quantized(*model, asked, given.data, options, outputs);

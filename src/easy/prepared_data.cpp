@@ -4,6 +4,7 @@
 #include "easy/usage_error.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/error_context.h"
 #include "sparsebit/core/how_many.h"
 #include "sparsebit/core/log.h"
 #include "sparsebit/core/random.h"
@@ -171,7 +172,8 @@ bool PreparedData::has_bytes() const {
 
 PreparedData::Batch PreparedData::batch(int64_t start, int64_t count) const {
   const int64_t end = std::min(start + count, size());
-  return data_.batch({chosen_.begin() + start, chosen_.begin() + end});
+  return with_context([&] { return data_.batch({chosen_.begin() + start, chosen_.begin() + end}); },
+                      [] { return "`sparsebit data` lists all samples that cannot be used"; });
 }
 
 std::vector<fx::Value> values_of(const std::vector<at::Tensor>& inputs) {

@@ -4,6 +4,7 @@
 #include "easy/output_files.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/core/letter_case.h"
 #include "sparsebit/export/quantized_file.h"
 #include "sparsebit/export/quantized_onnx.h"
 #include "sparsebit/io/onnx_file.h"
@@ -17,7 +18,9 @@
 
 namespace sparsebit::easy {
 
-bool is_onnx(const std::string& file) { return std::filesystem::path(file).extension() == ".onnx"; }
+bool is_onnx(const std::string& file) {
+  return lower_case(std::filesystem::path(file).extension().string()) == ".onnx";
+}
 
 void check_output(const OutputOptions& options, const CalibrationOptions& asked,
                   const platforms::Platform& platform, const std::string& decisions) {

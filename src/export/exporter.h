@@ -64,8 +64,8 @@ class Exporter : public ValueSource {
 
   // Quantizers, see quantization.cpp and fake_quantize.cpp.
   NodeResult write_quantizer(const fx::Node& node, const quant::Quantizer& quantizer);
-  NodeResult write_feature_quantizer(const fx::Node& node, const quant::Quantizer& quantizer,
-                                     OnnxTensor x);
+  NodeResult write_activation_quantizer(const fx::Node& node, const quant::Quantizer& quantizer,
+                                        OnnxTensor x);
   NodeResult write_fake_quantize(const fx::Node& node, const quant::Quantizer& quantizer,
                                  const OnnxTensor& x);
   NodeResult write_weight_quantizer(const fx::Node& node, const quant::Quantizer& quantizer,

@@ -44,7 +44,7 @@ NodeResult Exporter::write_fake_quantize(const fx::Node& node, const quant::Quan
                                          const OnnxTensor& x) {
   const quant::QuantSpec& spec = quantizer.spec();
   if (spec.target == quant::Target::Bias) return x;  // OpenVINO rounds biases itself
-  const bool squeezes = spec.target == quant::Target::Feature && quantizer.squeezes_by();
+  const bool squeezes = spec.target == quant::Target::Activation && quantizer.squeezes_by();
   SPARSEBIT_CHECK(!squeezes, Unsupported,
                   "activations quantized by dorefa cannot be exported as FakeQuantize");
   const quant::QParams found = quantizer.final_qparams();

@@ -24,7 +24,7 @@ void write_quantized(fx::Module& model, const quant::QConfig& config,
   quantized.prepare_calibration();
   quantized.forward(example);
   quantized.calc_qparams();
-  quantized.set_quant({.weights = true, .features = true});
+  quantized.set_quant({.weights = true, .activations = true});
   export_onnx(quantized, file, {.opset = 17});
 }
 

@@ -173,7 +173,7 @@ NodeResult Exporter::write_quantizer(const Node& node, const Quantizer& quantize
   NodeResult result = writes_fake_quantize()
                           ? write_fake_quantize(node, quantizer, value_of(input).sym())
                       : weight ? write_weight_quantizer(node, quantizer, *weight)
-                               : write_feature_quantizer(node, quantizer, value_of(input).sym());
+                               : write_activation_quantizer(node, quantizer, value_of(input).sym());
   name_result(node, result);
   return result;
 }
@@ -194,8 +194,8 @@ NodeResult Exporter::write_weight_quantizer(const Node& node, const Quantizer& q
                                .extra = extra_attributes(spec)});
 }
 
-NodeResult Exporter::write_feature_quantizer(const Node& node, const Quantizer& quantizer,
-                                             OnnxTensor x) {
+NodeResult Exporter::write_activation_quantizer(const Node& node, const Quantizer& quantizer,
+                                                OnnxTensor x) {
   const QuantSpec& spec = quantizer.spec();
   const quant::QParams found = quantizer.final_qparams();
   if (const std::optional<double> divisor = quantizer.squeezes_by())

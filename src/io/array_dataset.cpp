@@ -73,8 +73,9 @@ DatasetPtr dataset_of(const at::Tensor& samples, const at::Tensor& labels,
                   InvalidArgument, description, ": expected one label for each of ",
                   samples.size(0), " samples, found labels of shape ",
                   labels.defined() ? labels.sizes() : at::IntArrayRef());
-  const bool whole = !labels.defined() || !labels.is_floating_point() ||
-                     labels.eq(labels.round()).all().item<bool>();
+  // float64, because libtorch cannot round float16.
+  const at::Tensor numbers = labels.defined() ? labels.to(at::kDouble) : labels;
+  const bool whole = !labels.defined() || numbers.eq(numbers.round()).all().item<bool>();
   SPARSEBIT_CHECK(whole, InvalidArgument, description, ": labels must be integers");
   return std::make_unique<ArrayDataset>(samples, labels, description);
 }

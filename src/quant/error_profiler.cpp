@@ -39,7 +39,7 @@ class Profiler {
       return std::move(errors_);
     }
     run_with([&](const Node& node, const fx::Value& value) { keep(node, value); }, inputs);
-    model_.set_quant({.weights = true, .features = true});
+    model_.set_quant({.weights = true, .activations = true});
     run_with([&](const Node& node, const fx::Value& value) { compare(node, value); }, inputs);
     return std::move(errors_);
   }
@@ -163,7 +163,7 @@ double cosine(const at::Tensor& quantized, const at::Tensor& expected) {
 std::vector<LayerError> quantization_error(QuantModel& model, const std::vector<fx::Value>& inputs,
                                            const ErrorMeasure& measure, ErrorScope scope) {
   const QuantizersAsBefore restored(model.points());
-  model.set_quant({.weights = true, .features = true});  // throws unless all are calibrated
+  model.set_quant({.weights = true, .activations = true});  // throws unless all are calibrated
   return Profiler(model, measure).run(inputs, scope);
 }
 

@@ -61,7 +61,7 @@ QuantSpec spec_of(Target target, const TensorConfig& config, int64_t channel_axi
           .range = config.quantizer.range};
 }
 
-int64_t feature_axis(const TensorConfig& config) {
+int64_t activation_axis(const TensorConfig& config) {
   return config.observer.layout == Layout::Nlc ? 2 : 1;
 }
 
@@ -138,7 +138,7 @@ QuantModel::~QuantModel() = default;
 // --- quantizers in the graph -------------------------------------------------------------------
 
 void QuantModel::insert_quantizers(const Placement& placement) {
-  insert_feature_quantizers(placement.features);
+  insert_activation_quantizers(placement.activations);
   for (const WeightPoint& point : placement.weights) insert_weight_quantizer(point);
   module_->graph().sort_topologically();
   fx::lint(module_->graph(), *module_);
@@ -146,7 +146,7 @@ void QuantModel::insert_quantizers(const Placement& placement) {
 
 /// One quantizer per value, unless its consumers have different settings or the value is modified
 /// in place, so that each consumer must read it through a quantizer right before it.
-void QuantModel::insert_feature_quantizers(const std::vector<FeaturePoint>& points) {
+void QuantModel::insert_activation_quantizers(const std::vector<ActivationPoint>& points) {
   struct Made {
     TensorConfig config;
     Node* call;
@@ -156,7 +156,7 @@ void QuantModel::insert_feature_quantizers(const std::vector<FeaturePoint>& poin
   std::map<Node*, std::string>
       shared_with;  // path of the quantizer, by the value it is shared with
   const fx::MemoryGroups memory(*module_);
-  for (const FeaturePoint& point : points) {
+  for (const ActivationPoint& point : points) {
     auto& calls = made[point.value];
     auto it = std::find_if(calls.begin(), calls.end(),
                            [&](const Made& known) { return known.config == point.config; });
@@ -171,7 +171,7 @@ void QuantModel::insert_feature_quantizers(const std::vector<FeaturePoint>& poin
       const fx::Graph::InsertPoint here =
           changes ? module_->graph().inserting_before(*point.consumer)
                   : module_->graph().inserting_after(end_of_inputs(*point.value));
-      Node& call = insert_feature_quantizer(point, path, name);
+      Node& call = insert_activation_quantizer(point, path, name);
       it = calls.insert(calls.end(), {point.config, &call, points_.size() - 1});
     }
     point.consumer->replace_input_with(*point.value, *it->call);
@@ -190,10 +190,10 @@ std::string QuantModel::free_path(std::string path) const {
 }
 
 /// Inserts a call of the quantizer at `path`, which is created if it does not exist yet.
-Node& QuantModel::insert_feature_quantizer(const FeaturePoint& point, const std::string& path,
-                                           const std::string& name) {
+Node& QuantModel::insert_activation_quantizer(const ActivationPoint& point, const std::string& path,
+                                              const std::string& name) {
   if (!module_->find_module(path)) {
-    const QuantSpec spec = spec_of(Target::Feature, point.config, feature_axis(point.config));
+    const QuantSpec spec = spec_of(Target::Activation, point.config, activation_axis(point.config));
     module_->set_module(path, make_quantizer(spec, point.config));
   }
   Node& call = module_->graph().call_module(path, {*point.value});
@@ -217,7 +217,7 @@ void QuantModel::insert_weight_quantizer(const WeightPoint& point) {
   const std::string tensor = is_module ? owner + "." + point.argument : given.node().target();
   std::string path = free_path(tensor + "_quantizer");
   auto known = std::find_if(points_.begin(), points_.end(), [&](const QuantPoint& other) {
-    return !other.is_feature() && other.value == tensor;
+    return !other.is_activation() && other.value == tensor;
   });
   if (point.target == Target::Bias && known != points_.end()) {
     // Its scale follows from the layer's input, which differs between the calls.
@@ -270,7 +270,7 @@ fx::Value QuantModel::forward(const std::vector<fx::Value>& inputs) {
 
 std::unique_ptr<fx::Executor> QuantModel::make_executor(fx::RunMode mode) const {
   const bool simulates = std::any_of(points_.begin(), points_.end(), [](const QuantPoint& point) {
-    return point.is_feature() && point.quantizer->is_enabled();
+    return point.is_activation() && point.quantizer->is_enabled();
   });
   return executors_(*module_, {.mode = mode,
                                .kernels = simulates ? float_kernels(platform()) : nullptr,
@@ -283,7 +283,7 @@ void QuantModel::prepare_calibration(const PrepareOptions& options) {
   set_quant({});
   std::vector<QuantPoint> asked;
   std::copy_if(points_.begin(), points_.end(), std::back_inserter(asked), [&](const auto& point) {
-    return point.is_feature() ? options.features : options.weights;
+    return point.is_activation() ? options.activations : options.weights;
   });
   calibration_ = std::make_unique<Calibration>(*module_, asked, fixed_batch_, options, executors_);
 }
@@ -306,9 +306,9 @@ void QuantModel::set_quant(const Enabled& enabled) {
   for (const QuantPoint& point : points_) {
     with_context(
         [&] {
-          const bool on = point.is_feature() ? enabled.features : enabled.weights;
+          const bool on = point.is_activation() ? enabled.activations : enabled.weights;
           const bool has_scale = point.quantizer->is_calibrated() || !point.is_bias();
-          point.quantizer->set_enabled(on && (has_scale || enabled.features));
+          point.quantizer->set_enabled(on && (has_scale || enabled.activations));
         },
         [&] { return point.place(); });
   }
@@ -316,14 +316,14 @@ void QuantModel::set_quant(const Enabled& enabled) {
 
 void QuantModel::init_qat() {
   calc_qparams();
-  set_quant({.weights = true, .features = true});
+  set_quant({.weights = true, .activations = true});
   module_->train();
 }
 
 std::vector<Decision> QuantModel::batchnorm_tuning(const std::function<void()>& feed) {
   SPARSEBIT_CHECK(!calibration_, InvalidArgument, "call calc_qparams() before batchnorm_tuning()");
   BatchNormTuning tuning(*module_, points_);
-  set_quant({.weights = true, .features = true});
+  set_quant({.weights = true, .activations = true});
   {
     const at::NoGradGuard no_gradients;
     const OneThread same_bits;

@@ -13,7 +13,7 @@ QuantOpr::QuantOpr(std::string name, const std::vector<QuantPoint>& points)
     if (std::find(readers.begin(), readers.end(), name_) == readers.end()) continue;
     if (point.is_weight()) {
       if (!weight_) weight_ = point.quantizer.get();  // `points` has weights before biases
-    } else if (point.is_feature()) {
+    } else if (point.is_activation()) {
       inputs_.push_back(point.quantizer.get());
     }
   }

@@ -9,12 +9,12 @@ bool has_activations(QuantizerKind kind) { return kind != QuantizerKind::Weights
 }  // namespace
 
 void enable_calibration(QuantModel& model, QuantizerKind kind) {
-  model.prepare_calibration({.weights = has_weights(kind), .features = has_activations(kind)});
+  model.prepare_calibration({.weights = has_weights(kind), .activations = has_activations(kind)});
 }
 
 void enable_quantization(QuantModel& model, QuantizerKind kind) {
   if (model.is_calibrating()) model.calc_qparams();
-  model.set_quant({.weights = has_weights(kind), .features = has_activations(kind)});
+  model.set_quant({.weights = has_weights(kind), .activations = has_activations(kind)});
 }
 
 void disable_all(QuantModel& model) {

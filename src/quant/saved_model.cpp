@@ -345,7 +345,7 @@ class SavedModelReader {
                         scale->sizes() == zero_point->sizes(),
                     InvalidModel, "its scales ", scale->sizes(), " and zero points ",
                     zero_point->sizes(), " do not fit the scheme ", to_string(spec.scheme));
-    if (point.is_feature()) return;
+    if (point.is_activation()) return;
     const at::Tensor* weight = module_->find_tensor(point.value);
     SPARSEBIT_CHECK(weight && weight->dim() > spec.channel_axis, InvalidModel, "the weight '",
                     point.value, "' is missing or has no axis ", spec.channel_axis);

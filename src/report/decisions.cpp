@@ -32,7 +32,7 @@ IntegerTensor describe(const QuantPoint& point, const std::string& part) {
 }
 
 std::string part_of(const QuantPoint& point) {
-  return point.is_feature() ? "input" : point.is_weight() ? "weight" : "bias";
+  return point.is_activation() ? "input" : point.is_weight() ? "weight" : "bias";
 }
 
 bool computes(const Node& node, const std::unordered_map<std::string, const QuantPoint*>& by_node) {
@@ -55,7 +55,7 @@ std::vector<NodeDecision> decisions_of(const quant::QuantModel& model) {
       continue;
     }
     for (const std::string& reader : point.consumers) by_reader[reader].push_back(&point);
-    if (point.is_feature()) by_value[point.value].push_back(&point);
+    if (point.is_activation()) by_value[point.value].push_back(&point);
   }
   std::unordered_map<std::string, quant::Decision> reasons;
   for (const quant::Decision& decision : model.floats()) reasons.emplace(decision.node, decision);

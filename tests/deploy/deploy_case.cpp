@@ -53,7 +53,7 @@ quant::QuantModel calibrated(fx::Module& network, const quant::QConfig& config,
   model.prepare_calibration();
   model.forward({x});
   model.calc_qparams();
-  model.set_quant({.weights = true, .features = true});
+  model.set_quant({.weights = true, .activations = true});
   return model;
 }
 

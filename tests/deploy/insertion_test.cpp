@@ -112,7 +112,7 @@ quant::QuantModel prepared(const std::string& platform, const CustomConfig& cust
 Names activations(const quant::QuantModel& model) {
   std::set<std::string> names;
   for (const quant::QuantPoint& point : model.points()) {
-    if (point.is_feature()) names.insert(point.value);
+    if (point.is_activation()) names.insert(point.value);
   }
   return {names.begin(), names.end()};
 }
@@ -217,7 +217,7 @@ TEST(Insertion, OpenVinoUnsignedActivations) {
   quant::QuantModel model = prepared<Res>("openvino");
   std::map<std::string, bool> is_unsigned;
   for (const quant::QuantPoint& point : model.points()) {
-    if (point.is_feature()) is_unsigned[point.value] = point.quantizer->spec().qmin() == 0;
+    if (point.is_activation()) is_unsigned[point.value] = point.quantizer->spec().qmin() == 0;
   }
   const std::map<std::string, bool> expected = {{"x", false},  {"relu", true}, {"r2", true},
                                                 {"c3", false}, {"r3", true},   {"gap", true}};

@@ -81,11 +81,8 @@ TEST(DifferenceMeter, NumbersThatAreNone) {
 
 TEST(DifferenceMeter, ShapesHaveToBeThoseExpected) {
   DifferenceMeter meter;
-  EXPECT_THAT(
-      [&] {
-        meter.add(at::zeros({2, 3}), at::zeros({3, 2}));
-      },
-      ThrowsMessage<Error>(HasSubstr("output shape: expected [2, 3], found [3, 2]")));
+  EXPECT_THAT([&] { meter.add(at::zeros({2, 3}), at::zeros({3, 2})); },
+              ThrowsMessage<Error>(HasSubstr("output shape: expected [2, 3], found [3, 2]")));
 }
 
 // --- certificates -----------------------------------------------------------------------------
@@ -125,7 +122,7 @@ class CertificateTest : public testing::Test {
     model_->prepare_calibration();
     model_->forward({x_});
     model_->calc_qparams();
-    model_->set_quant({.weights = true, .features = true});
+    model_->set_quant({.weights = true, .activations = true});
     export_onnx(*model_, file_, {.opset = 17});
     fx::record_shapes(*traced, {x_.slice(0, 0, 1)});
     export_onnx(*traced, original_, {.opset = 17, .dynamic_axes = {{"x", {{0, "batch"}}}}});
@@ -222,7 +219,7 @@ TEST_F(CertificateTest, QuantizationHasToBeOn) {
   EXPECT_THAT([&] { certify({.file = file_, .simulation = &*model_}, batches()); },
               ThrowsMessage<Error>(
                   "certify(): quantization of the simulation is off, so it computes the float "
-                  "model; call set_quant({.weights = true, .features = true}) first"));
+                  "model; call set_quant({.weights = true, .activations = true}) first"));
 }
 
 /// Quality compares the deployed file with the float model.
@@ -286,7 +283,7 @@ TEST_F(CertificateTest, ProductsDoNotOverflow) {
     model.prepare_calibration();
     model.forward({x});
     model.calc_qparams();
-    model.set_quant({.weights = true, .features = true});
+    model.set_quant({.weights = true, .activations = true});
     export_onnx(model, file_, {.opset = 17});
     bool shown = false;
     const Certificate certificate =
@@ -337,7 +334,7 @@ A: {QSCHEME: per-tensor-affine, QUANTIZER: {TYPE: uniform, BIT: 8}, OBSERVER: {T
     model_->prepare_calibration();
     model_->forward({x_});
     model_->calc_qparams();
-    model_->set_quant({.weights = true, .features = true});
+    model_->set_quant({.weights = true, .activations = true});
     export_onnx(*model_, file_, {.opset = 17});
   }
 
@@ -431,7 +428,7 @@ TEST_F(CertificateTest, TransformersOfEveryPlatform) {
     model.prepare_calibration();
     model.forward({x});
     model.calc_qparams();
-    model.set_quant({.weights = true, .features = true});
+    model.set_quant({.weights = true, .activations = true});
     export_onnx(model, file_, {.opset = 17});
     const auto again = quant::restore_model(quant::save_model(model));
     for (quant::QuantModel* simulation : {&model, again.get()}) {

@@ -35,13 +35,13 @@ const at::Tensor& samples() {
   return x;
 }
 
-quant::QConfig config_of(const std::string& weights, const std::string& features) {
+quant::QConfig config_of(const std::string& weights, const std::string& activations) {
   return quant::parse_qconfig(
-      parse_yaml("W: {QSCHEME: " + weights + "}\nA: {QSCHEME: " + features + "}", "test.yaml"));
+      parse_yaml("W: {QSCHEME: " + weights + "}\nA: {QSCHEME: " + activations + "}", "test.yaml"));
 }
 
 const char* const kWeights = "per-channel-symmetric, QUANTIZER: {BIT: 8}";
-const char* const kFeatures = "per-tensor-affine, QUANTIZER: {BIT: 8}";
+const char* const kActivation = "per-tensor-affine, QUANTIZER: {BIT: 8}";
 
 QuantModel placed(const quant::QConfig& config) {
   Net net;
@@ -118,7 +118,7 @@ at::Tensor shaped(std::vector<float> numbers, at::IntArrayRef shape) {
 
 /// Ranges are the dequantized lowest and highest integer, per output channel for weights.
 TEST(FakeQuantize, RangesAreTheEndsOfTheIntegers) {
-  QuantModel model = placed(config_of(kWeights, kFeatures));
+  QuantModel model = placed(config_of(kWeights, kActivation));
   set_scales(model);
   const auto found = ranges_in(written(model));
   ASSERT_EQ(found.size(), 4u);
@@ -142,8 +142,8 @@ TEST(FakeQuantize, WeightsOf128LevelsHave256OfTheSameStep) {
                  shaped({31.75, 127}, {2, 1, 1, 1}));
     expect_range(found.at("x_quantizer"), 128, at::scalar_tensor(-32), at::scalar_tensor(31.5));
   }
-  QuantModel model =
-      placed(config_of("per-channel-symmetric, QUANTIZER: {BIT: 7, RESTRICTED: true}", kFeatures));
+  QuantModel model = placed(
+      config_of("per-channel-symmetric, QUANTIZER: {BIT: 7, RESTRICTED: true}", kActivation));
   set_scales(model);
   expect_range(ranges_in(written(model)).at("conv_weight_quantizer"), 127,
                shaped({-15.75, -63}, {2, 1, 1, 1}), shaped({15.75, 63}, {2, 1, 1, 1}));
@@ -153,7 +153,7 @@ TEST(FakeQuantize, GroupsHaveARangeForEachInput) {
   QuantModel model =
       placed(config_of("per-channel-symmetric, QUANTIZER: {BIT: 8}, SPECIFIC: [{\"conv\": "
                        "[\"QUANTIZER.GROUP_SIZE\", 2]}]",
-                       kFeatures));
+                       kActivation));
   set_scales(model);
   const at::Tensor scale = at::tensor({1.F, 2.F, 4.F, 8.F}).view({2, 2});
   model.quantizer("conv_weight_quantizer").set_qparams({scale, at::zeros_like(scale)});
@@ -173,13 +173,13 @@ at::Tensor fake_quantize(const at::Tensor& x, const Range& range) {
 
 TEST(FakeQuantize, GivesWhatTheSimulationDoes) {
   const at::NoGradGuard no_gradients;
-  for (const auto& [weights, features] :
-       {std::pair{"per-channel-symmetric, QUANTIZER: {BIT: 7}", kFeatures},
+  for (const auto& [weights, activations] :
+       {std::pair{"per-channel-symmetric, QUANTIZER: {BIT: 7}", kActivation},
         {"per-channel-affine, QUANTIZER: {BIT: 4}", "per-channel-affine, QUANTIZER: {BIT: 6}"},
         {"per-tensor-symmetric, QUANTIZER: {BIT: 8, RESTRICTED: true}",
          "per-tensor-symmetric, QUANTIZER: {BIT: 8}"}}) {
     SCOPED_TRACE(weights);
-    QuantModel model = calibrated(config_of(weights, features));
+    QuantModel model = calibrated(config_of(weights, activations));
     for (const quant::QuantPoint& point :
          model.points()) {  // avoids values halfway between two integers
       const auto [scale, zero_point] = point.quantizer->qparams();
@@ -187,10 +187,10 @@ TEST(FakeQuantize, GivesWhatTheSimulationDoes) {
     }
     const auto found = ranges_in(written(model));
     const auto clipped = with_clipped_weights(model);
-    model.set_quant({.weights = true, .features = true});
+    model.set_quant({.weights = true, .activations = true});
     for (const quant::QuantPoint& point : model.points()) {
       if (point.value == "conv") continue;
-      const bool is_input = point.is_feature();
+      const bool is_input = point.is_activation();
       const at::Tensor x = is_input ? samples() : *model.module().find_tensor(point.value);
       const at::Tensor given = is_input ? samples() : *clipped->find_tensor(point.value);
       const at::Tensor expected = (*point.quantizer)(x).tensor();
@@ -201,7 +201,7 @@ TEST(FakeQuantize, GivesWhatTheSimulationDoes) {
 }
 
 TEST(FakeQuantize, IsOfTheDomainOfOpenVino) {
-  const onnx::ModelProto file = written(calibrated(config_of(kWeights, kFeatures)));
+  const onnx::ModelProto file = written(calibrated(config_of(kWeights, kActivation)));
   ASSERT_EQ(file.opset_import_size(), 2);
   EXPECT_EQ(file.opset_import(1).domain(), "org.openvinotoolkit");
   EXPECT_EQ(file.opset_import(1).version(), 1);
@@ -223,7 +223,7 @@ TEST(FakeQuantize, BiasesAreNotRounded) {
       at::equal(constants_of(file).at("conv.bias"), *model.module().find_tensor("conv.bias")));
 }
 
-TEST(FakeQuantize, DorefaOfFeaturesHasNoForm) {
+TEST(FakeQuantize, DorefaOfActivationsHasNoForm) {
   const QuantModel model =
       calibrated(config_of(kWeights, "per-tensor-affine, QUANTIZER: {BIT: 8, TYPE: dorefa}"));
   EXPECT_THAT([&] { written(model); },

@@ -35,7 +35,7 @@ class QuantizedFile : public testing::Test {
     model.prepare_calibration();
     model.forward({x});
     model.calc_qparams();
-    model.set_quant({.weights = true, .features = true});
+    model.set_quant({.weights = true, .activations = true});
     return model;
   }
   static at::Tensor input() { return at::linspace(-1, 1, 8).reshape({2, 4}); }
@@ -50,7 +50,7 @@ TEST_F(QuantizedFile, GivesTheSameModelAndOrigin) {
   EXPECT_TRUE(is_quantized_file(file_));
   EXPECT_EQ(origin_of_quantized(file_), R"({"seed": 3})");
   const auto loaded = load_quantized(file_);
-  loaded->set_quant({.weights = true, .features = true});
+  loaded->set_quant({.weights = true, .activations = true});
   EXPECT_TRUE(loaded->forward({input()}).tensor().equal(model.forward({input()}).tensor()));
 }
 

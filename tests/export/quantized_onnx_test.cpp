@@ -65,7 +65,7 @@ QuantModel calibrated(nn::Module& network, const quant::QConfig& config) {
   model.prepare_calibration();
   model.forward({samples()});
   model.calc_qparams();
-  model.set_quant({.weights = true, .features = true});
+  model.set_quant({.weights = true, .activations = true});
   return model;
 }
 
@@ -145,46 +145,47 @@ TEST(QuantizedOnnx, EveryPlatformGivesTheSameNumbers) {
   }
 }
 
-quant::QConfig virtual_config(const std::string& weight, const std::string& feature) {
+quant::QConfig virtual_config(const std::string& weight, const std::string& activations) {
   return quant::parse_qconfig(parse_yaml(
-      "SCHEDULE: {FUSE_BN: true}\nW: " + weight + "\nA: " + feature + "\n", "test.yaml"));
+      "SCHEDULE: {FUSE_BN: true}\nW: " + weight + "\nA: " + activations + "\n", "test.yaml"));
 }
 
 TEST(QuantizedOnnx, EveryQuantizerAndWidthGivesTheSameNumbers) {
-  const std::string features = "{QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}";
+  const std::string activations = "{QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}";
   const auto of_weights = [](const std::string& more) {
     return "{QSCHEME: per-channel-symmetric, QUANTIZER: {" + more + "}}";
   };
-  const auto of_features = [](const std::string& more, const std::string& scheme = "affine") {
+  const auto of_activations = [](const std::string& more, const std::string& scheme = "affine") {
     return "{QSCHEME: per-tensor-" + scheme + ", QUANTIZER: {" + more + "}}";
   };
   struct Settings {
-    std::string weight, feature;
+    std::string weight, activations;
     int64_t opset = 13;
   };
   const std::vector<Settings> all = {
-      {of_weights("BIT: 4"), of_features("BIT: 4")},
-      {of_weights("BIT: 4"), of_features("BIT: 4"), 21},
-      {of_weights("BIT: 3"), of_features("BIT: 2", "symmetric"), 21},
-      {of_weights("BIT: 12"), of_features("BIT: 16"), 21},
-      {of_weights("BIT: 16"), of_features("BIT: 10", "symmetric"), 21},
+      {of_weights("BIT: 4"), of_activations("BIT: 4")},
+      {of_weights("BIT: 4"), of_activations("BIT: 4"), 21},
+      {of_weights("BIT: 3"), of_activations("BIT: 2", "symmetric"), 21},
+      {of_weights("BIT: 12"), of_activations("BIT: 16"), 21},
+      {of_weights("BIT: 16"), of_activations("BIT: 10", "symmetric"), 21},
       {of_weights("BIT: 8, RESTRICTED: true"),
-       of_features("BIT: 8, RESTRICTED: true", "symmetric")},
+       of_activations("BIT: 8, RESTRICTED: true", "symmetric")},
       {"{QSCHEME: per-channel-affine, QUANTIZER: {BIT: 8}}",
        "{QSCHEME: per-channel-affine, QUANTIZER: {BIT: 6}}"},
-      {"{QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}", features, 11},
-      {of_weights("BIT: 8, TYPE: dorefa"), of_features("BIT: 8, TYPE: dorefa")},
-      {of_weights("BIT: 8, TYPE: lsq"), of_features("BIT: 4, TYPE: lsq", "symmetric")},
-      {of_weights("BIT: 8, TYPE: lsq+"), of_features("BIT: 8, TYPE: lsq+")},
-      {of_weights("BIT: 8, TYPE: adaround"), of_features("BIT: 8, TYPE: pact")},
-      {of_weights("BIT: 8, RANGE: [-64, 63]"), of_features("BIT: 8, RANGE: [0, 255]", "symmetric")},
-      {of_weights("BIT: 8, POT_SCALE: true"), of_features("BIT: 8, RANGE: [-128, 127]")},
-      {of_weights("BIT: 8, TYPE: dsq"), of_features("BIT: 8, RANGE: [-100, 27], TYPE: dsq")},
+      {"{QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}", activations, 11},
+      {of_weights("BIT: 8, TYPE: dorefa"), of_activations("BIT: 8, TYPE: dorefa")},
+      {of_weights("BIT: 8, TYPE: lsq"), of_activations("BIT: 4, TYPE: lsq", "symmetric")},
+      {of_weights("BIT: 8, TYPE: lsq+"), of_activations("BIT: 8, TYPE: lsq+")},
+      {of_weights("BIT: 8, TYPE: adaround"), of_activations("BIT: 8, TYPE: pact")},
+      {of_weights("BIT: 8, RANGE: [-64, 63]"),
+       of_activations("BIT: 8, RANGE: [0, 255]", "symmetric")},
+      {of_weights("BIT: 8, POT_SCALE: true"), of_activations("BIT: 8, RANGE: [-128, 127]")},
+      {of_weights("BIT: 8, TYPE: dsq"), of_activations("BIT: 8, RANGE: [-100, 27], TYPE: dsq")},
       {"{QSCHEME: per-tensor-symmetric, QUANTIZER: {BIT: 8, TYPE: tqt}}",
-       of_features("BIT: 8, POT_SCALE: true", "symmetric")}};
-  for (const auto& [weight, feature, opset] : all) {
-    SCOPED_TRACE(weight + " " + feature + " at opset " + std::to_string(opset));
-    QuantModel model = calibrated_net(virtual_config(weight, feature));
+       of_activations("BIT: 8, POT_SCALE: true", "symmetric")}};
+  for (const auto& [weight, activations, opset] : all) {
+    SCOPED_TRACE(weight + " " + activations + " at opset " + std::to_string(opset));
+    QuantModel model = calibrated_net(virtual_config(weight, activations));
     expect_same(model, to_onnx(model, {.opset = opset}), 1e-5);
   }
 }
@@ -429,8 +430,8 @@ TEST(QuantizedOnnx, PowersOfTwoOfADpu) {
 /// A Clip is needed only if the integer type's range is wider than the quantizer's.
 TEST(QuantizedOnnx, RangesThatAreTypesNeedNoBounds) {
   const std::string weight = "{QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 8}}";
-  const auto has_bounds = [&](const std::string& feature) {
-    const QuantModel model = calibrated_net(virtual_config(weight, feature));
+  const auto has_bounds = [&](const std::string& activations) {
+    const QuantModel model = calibrated_net(virtual_config(weight, activations));
     return outline(to_onnx(model)).find("= Min(") != std::string::npos;
   };
   const std::string symmetric = "{QSCHEME: per-tensor-symmetric, QUANTIZER: {BIT: 8, RANGE: ";

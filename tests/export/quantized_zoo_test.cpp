@@ -40,7 +40,7 @@ quant::QuantModel calibrated(const zoo::Example& example) {
   model.prepare_calibration();
   model.forward(example.inputs);
   model.calc_qparams();
-  model.set_quant({.weights = true, .features = true});
+  model.set_quant({.weights = true, .activations = true});
   return model;
 }
 

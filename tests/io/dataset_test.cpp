@@ -109,6 +109,14 @@ TEST(Dataset, ArraysAndArchivesOfThem) {
   }
 }
 
+TEST(Dataset, LabelsAreWholeNumbersOfAnyType) {
+  const at::Tensor x = at::zeros({3, 4}), y = at::arange(3);
+  for (const at::ScalarType type : {at::kHalf, at::kBFloat16, at::kFloat, at::kByte, at::kLong})
+    EXPECT_EQ(dataset_of(x, y.to(type), "test")->get(2).label, 2) << type;
+  for (const at::ScalarType type : {at::kHalf, at::kFloat})
+    EXPECT_THROW(dataset_of(x, y.to(type) + 0.5, "test"), Error) << type;
+}
+
 TEST(Dataset, DamagedArchivesAreErrors) {
   const test::TempDir folder;
   std::ifstream in(fs::path(SPARSEBIT_IO_FIXTURES) / "packed.npz", std::ios::binary);

@@ -26,7 +26,7 @@ at::Tensor weight() {
 }
 
 QuantSpec spec_of(const char* scheme, int bits) {
-  return {.target = Target::Feature, .scheme = scheme_from_text(scheme), .bits = bits};
+  return {.target = Target::Activation, .scheme = scheme_from_text(scheme), .bits = bits};
 }
 
 /// The columns of the table.
@@ -157,15 +157,15 @@ std::vector<int> exponents(const char* observer, Target target, bool network_inp
 
 TEST(MqbenchVectors, MinMaxFloor) {
   using testing::ElementsAre;
-  EXPECT_THAT(exponents("min_max_floor", Target::Feature, true), ElementsAre(5, 6, 4, 6));
-  EXPECT_THAT(exponents("min_max_floor", Target::Feature), ElementsAre(6, 6, 4, 6));
+  EXPECT_THAT(exponents("min_max_floor", Target::Activation, true), ElementsAre(5, 6, 4, 6));
+  EXPECT_THAT(exponents("min_max_floor", Target::Activation), ElementsAre(6, 6, 4, 6));
   EXPECT_THAT(exponents("min_max_floor", Target::Weight), ElementsAre(6, 6, 4, 6));
 }
 
 TEST(MqbenchVectors, PotMode) {
   using testing::ElementsAre;
-  EXPECT_THAT(exponents("pot_mode", Target::Feature, true), ElementsAre(5, 5, 4, 6));
-  EXPECT_THAT(exponents("pot_mode", Target::Feature), ElementsAre(6, 6, 6, 6));
+  EXPECT_THAT(exponents("pot_mode", Target::Activation, true), ElementsAre(5, 5, 4, 6));
+  EXPECT_THAT(exponents("pot_mode", Target::Activation), ElementsAre(6, 6, 6, 6));
 }
 
 // --- quantizers, each on X, with the sum of the results as loss ---------------------------------
@@ -175,7 +175,7 @@ at::Tensor x_values() {
 }
 
 QuantizerPtr quantizer_with(const char* type, const char* scheme, const at::Tensor& scale,
-                            const at::Tensor& zero_point, Target target = Target::Feature) {
+                            const at::Tensor& zero_point, Target target = Target::Activation) {
   TensorConfig config;
   config.quantizer.type = type;
   config.quantizer.bits = 4;
@@ -259,9 +259,9 @@ TEST(MqbenchVectors, Tqt) {
   at::Tensor x =
       at::tensor({-1.5, -0.625, -0.375, -0.125, 0.125, 0.375, 0.625, 0.74, 1.2, 3.}).to(at::kFloat);
   std::vector<double> expected = {-1.5, -0.5, -0.25, 0, 0, 0.5, 0.5, 0.75, 1.25, 1.75};
-  const auto feature =
+  const auto activation =
       quantizer_with("tqt", "per-tensor-symmetric", at::full({}, 0.2f), at::zeros({}));
-  EXPECT_TRUE(near(run(*feature, x), expected));
+  EXPECT_TRUE(near(run(*activation, x), expected));
   const auto parameter = quantizer_with("tqt", "per-tensor-symmetric", at::full({}, 0.2f),
                                         at::zeros({}), Target::Weight);
   expected[2] = -0.5;

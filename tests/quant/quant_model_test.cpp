@@ -113,7 +113,7 @@ TEST(QuantModel, RunsOnAnyExecutor) {
     model->prepare_calibration();
     model->forward({x});
     model->calc_qparams();
-    model->set_quant({.weights = true, .features = true});
+    model->set_quant({.weights = true, .activations = true});
   }
   EXPECT_EQ(runs, 3);  // one sample at a time
   EXPECT_TRUE(at::equal(result_of(usual, {x}), result_of(other, {x})));
@@ -268,7 +268,7 @@ TEST(QuantModel, CalibratesAndSimulates) {
   EXPECT_FLOAT_EQ(model.quantizer("x_quantizer").qparams().scale.item<float>(),
                   ((x.max() - x.min()) / 255).item<float>());
   EXPECT_TRUE(at::allclose(result_of(model, {x}), before, 1e-5, 1e-5));
-  model.set_quant({.weights = true, .features = true});
+  model.set_quant({.weights = true, .activations = true});
   const at::Tensor simulated = result_of(model, {x});
   const double error = (simulated - before).abs().max().item<double>();
   EXPECT_GT(error, 0);
@@ -296,7 +296,7 @@ TEST(QuantModel, BatchesOrderAndThreadsChangeNoBit) {
     const at::Tensor order = shuffled ? at::randperm(14) : at::arange(14);
     const at::Tensor data = images.index_select(0, order);
     QConfig config = config_of();
-    config.feature.observer.type = config.weight.observer.type = observer;
+    config.activation.observer.type = config.weight.observer.type = observer;
     QuantModel model(*example.model, config, {images.narrow(0, 0, 1)});
     model.prepare_calibration();
     for (const at::Tensor& part : data.split(batch)) model.forward({part});
@@ -453,7 +453,7 @@ TEST(QuantModel, IntegersAreNotQuantized) {
   model.forward({i, j});
   model.calc_qparams();
   EXPECT_EQ(model.quantizer("i_quantizer").why_off()->kind, DecisionKind::ValuesNotFloat);
-  model.set_quant({.weights = true, .features = true});
+  model.set_quant({.weights = true, .activations = true});
   model.forward({i, j});
 }
 
@@ -480,7 +480,7 @@ TEST(QuantModel, WritesInPlaceAreSeenByLaterReaders) {
   model.prepare_calibration();
   model.forward({x});
   model.calc_qparams();
-  model.set_quant({.weights = true, .features = true});
+  model.set_quant({.weights = true, .activations = true});
   const double error = (result_of(model, {x}) - before).abs().max().item<double>();
   EXPECT_LT(error, 0.02 * before.abs().max().item<double>());
 }
@@ -499,11 +499,8 @@ TEST(QuantModel, BatchesMayBeShownWhole) {
   QuantModel model(attends, config_of());
   const at::Tensor x = at::randn({2, 4}), table = at::randn({4, 3});
   model.prepare_calibration();
-  EXPECT_THAT(
-      [&] {
-        model.forward({x, table});
-      },
-      ThrowsMessage<Error>(HasSubstr("prepare_calibration({.whole_batches = true})")));
+  EXPECT_THAT([&] { model.forward({x, table}); },
+              ThrowsMessage<Error>(HasSubstr("prepare_calibration({.whole_batches = true})")));
   model.prepare_calibration({.whole_batches = true});
   const at::Tensor seen = result_of(model, {x, table});
   model.calc_qparams();

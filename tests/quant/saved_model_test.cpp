@@ -16,10 +16,10 @@ namespace {
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-QConfig config_of(const std::string& weight, const std::string& feature) {
+QConfig config_of(const std::string& weight, const std::string& activations) {
   return parse_qconfig(parse_yaml(
       "W: {QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 4, TYPE: " + weight +
-          "}}\nA: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 6, TYPE: " + feature + "}}\n",
+          "}}\nA: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 6, TYPE: " + activations + "}}\n",
       "q.yaml"));
 }
 
@@ -28,7 +28,7 @@ std::unique_ptr<QuantModel> calibrated(const zoo::Example& example, const QConfi
   model->prepare_calibration();
   model->forward(example.inputs);
   model->calc_qparams();
-  model->set_quant({.weights = true, .features = true});
+  model->set_quant({.weights = true, .activations = true});
   return model;
 }
 
@@ -41,10 +41,10 @@ at::Tensor result_of(QuantModel& model, const std::vector<fx::Value>& inputs) {
 TEST(SavedModel, ComputesTheSameToTheLastBit) {
   const std::vector<std::pair<const char*, const char*>> types = {
       {"uniform", "uniform"}, {"lsq", "lsq+"}, {"dorefa", "pact"}, {"adaround", "lsq"}};
-  for (const auto& [weight, feature] : types) {
+  for (const auto& [weight, activations] : types) {
     SCOPED_TRACE(weight);
     const zoo::Example example = zoo::make("resnet20");
-    const auto model = calibrated(example, config_of(weight, feature));
+    const auto model = calibrated(example, config_of(weight, activations));
     const SavedModel saved = save_model(*model);
     const auto again = restore_model(saved);
     EXPECT_TRUE(at::equal(result_of(*again, example.inputs), result_of(*model, example.inputs)));
@@ -60,13 +60,13 @@ TEST(SavedModel, RangesAndPowersOfTwo) {
       {"TYPE: tqt, POT_SCALE: true", "TYPE: tqt"},
       {"TYPE: nnie", "TYPE: nnie"},
       {"RANGE: [-64, 63]", "TYPE: dsq, DSQ: {ALPHA: 0.3}, RANGE: [0, 255]"}};
-  for (const auto& [weight, feature] : settings) {
+  for (const auto& [weight, activations] : settings) {
     SCOPED_TRACE(weight);
     const zoo::Example example = zoo::make("resnet20");
     const QConfig config = parse_qconfig(
         parse_yaml(c10::str("W: {QSCHEME: per-tensor-symmetric, QUANTIZER: {BIT: 8, ", weight,
-                            "}}\nA: {QSCHEME: per-tensor-symmetric, QUANTIZER: {BIT: 8, ", feature,
-                            "}, OBSERVER: {TYPE: clip_std}}\n"),
+                            "}}\nA: {QSCHEME: per-tensor-symmetric, QUANTIZER: {BIT: 8, ",
+                            activations, "}, OBSERVER: {TYPE: clip_std}}\n"),
                    "q.yaml"));
     const auto model = calibrated(example, config);
     const SavedModel saved = save_model(*model);
@@ -149,7 +149,7 @@ TEST(SavedModel, KeepsItsPlatform) {
     model.prepare_calibration();
     model.forward({x});
     model.calc_qparams();
-    model.set_quant({.weights = true, .features = true});
+    model.set_quant({.weights = true, .activations = true});
     const auto again = restore_model(save_model(model));
     EXPECT_EQ(again->platform(), model.platform());
     EXPECT_TRUE(at::equal(again->forward({x}).tensor(), model.forward({x}).tensor()));

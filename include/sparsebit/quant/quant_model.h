@@ -23,7 +23,7 @@ class Calibration;
 ///     model.prepare_calibration();
 ///     for (const at::Tensor& batch : batches) model.forward({batch});
 ///     model.calc_qparams();
-///     model.set_quant({.weights = true, .features = true});
+///     model.set_quant({.weights = true, .activations = true});
 ///     const at::Tensor simulated = model.forward({x}).tensor();
 ///
 /// With quantization off, it computes the same as the network. Calibration processes samples one by
@@ -67,7 +67,7 @@ class QuantModel {
 
   struct Enabled {
     bool weights = false;
-    bool features = false;
+    bool activations = false;
   };
   /// Throws InvalidArgument, naming the quantizer, if one that is to be enabled is not calibrated.
   void set_quant(const Enabled& enabled);
@@ -104,9 +104,9 @@ class QuantModel {
   QuantModel();
 
   void insert_quantizers(const Placement& placement);
-  void insert_feature_quantizers(const std::vector<FeaturePoint>& points);
-  fx::Node& insert_feature_quantizer(const FeaturePoint& point, const std::string& path,
-                                     const std::string& name);
+  void insert_activation_quantizers(const std::vector<ActivationPoint>& points);
+  fx::Node& insert_activation_quantizer(const ActivationPoint& point, const std::string& path,
+                                        const std::string& name);
   void insert_weight_quantizer(const WeightPoint& point);
   std::string free_path(std::string path) const;
 

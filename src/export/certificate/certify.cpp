@@ -150,7 +150,7 @@ class Certifier {
                                    [](const auto& point) { return point.quantizer->is_enabled(); });
     SPARSEBIT_CHECK(is_on, InvalidArgument,
                     "certify(): quantization of the simulation is off, so it computes the float "
-                    "model; call set_quant({.weights = true, .features = true}) first");
+                    "model; call set_quant({.weights = true, .activations = true}) first");
   }
 
   /// The platform that the file was exported for; null if unknown.

@@ -33,8 +33,8 @@ Calibration::Calibration(fx::GraphModule& module, const std::vector<QuantPoint>&
   for (const fx::Node& node : module.graph().nodes()) nodes[node.name()] = &node;
   for (size_t i = 0; i < points_.size(); ++i) {
     last_point_[points_[i].quantizer.get()] = i;
-    if (!points_[i].is_feature() || !points_[i].observed) continue;
-    feature_at_[nodes.at(points_[i].name)] = i;
+    if (!points_[i].is_activation() || !points_[i].observed) continue;
+    activation_at_[nodes.at(points_[i].name)] = i;
     depends_on_order_ |= points_[i].quantizer->new_observer()->depends_on_order();
   }
 }
@@ -65,9 +65,9 @@ int Calibration::viewers_for(int64_t samples) const {
 void Calibration::add_viewer() {
   const size_t viewer = viewers_.size();
   fx::Taps taps;
-  for (const auto& [node, point] : feature_at_) taps.nodes.push_back(node);
+  for (const auto& [node, point] : activation_at_) taps.nodes.push_back(node);
   taps.see = [this, viewer](const fx::Node& node, const fx::Value& value) {
-    look_at(feature_at_.at(&node), value, viewers_[viewer]);
+    look_at(activation_at_.at(&node), value, viewers_[viewer]);
   };
   viewers_.push_back(
       {executors_(module_, {.mode = fx::RunMode::Inference, .skip_uncomputable = true}),
@@ -120,7 +120,7 @@ void Calibration::finish(const CalcOptions& options) {
 
 void Calibration::check_seen(size_t index) {
   const QuantPoint& point = points_[index];
-  if (!point.is_feature() || !point.observed || point.quantizer->is_off_for_good()) return;
+  if (!point.is_activation() || !point.observed || point.quantizer->is_off_for_good()) return;
   const bool seen = std::any_of(viewers_.begin(), viewers_.end(), [&](const Viewer& viewer) {
     return viewer.observers[index]->has_seen() || viewer.saw_other_types[index];
   });

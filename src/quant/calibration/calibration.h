@@ -51,9 +51,9 @@ class Calibration {
   fx::GraphModule& module_;
   fx::ExecutorFactory executors_;
   std::vector<QuantPoint> points_;
-  std::unordered_map<const fx::Node*, size_t> feature_at_;   // index of the point, by its node
-  std::unordered_map<const Quantizer*, size_t> last_point_;  // index of its last point
-  int64_t samples_at_once_;                                  // 0: whole batches
+  std::unordered_map<const fx::Node*, size_t> activation_at_;  // index of the point, by its node
+  std::unordered_map<const Quantizer*, size_t> last_point_;    // index of its last point
+  int64_t samples_at_once_;                                    // 0: whole batches
   bool keeps_samples_;
   bool writes_inputs_;
   bool depends_on_order_ = false;

@@ -38,7 +38,7 @@ class ScaleFitting {
   ScaleFitting(fx::GraphModule& module, const std::vector<QuantPoint>& points) : module_(module) {
     for (const Node& node : module.graph().nodes()) nodes_[node.name()] = &node;
     for (const QuantPoint& point : points) {
-      if (point.is_feature() && point.observed) values_[point.quantizer.get()].push_back(&point);
+      if (point.is_activation() && point.observed) values_[point.quantizer.get()].push_back(&point);
     }
   }
 
@@ -131,7 +131,7 @@ void fit_scales_to_onnxruntime(fx::GraphModule& module, const std::vector<QuantP
   const ScaleFitting fitting(module, points);
   for (const QuantPoint& point : points) {
     const QuantSpec& spec = point.quantizer->spec();
-    const bool may_clip = point.is_feature() && !spec.is_symmetric() && spec.scale_bits > 0;
+    const bool may_clip = point.is_activation() && !spec.is_symmetric() && spec.scale_bits > 0;
     if (may_clip && point.observed && point.quantizer->is_calibrated())
       fitting.fit_to_clipping(point);
     if (point.is_weight() && point.quantizer->is_calibrated()) fitting.fit(point);

@@ -86,7 +86,7 @@ class Sequence {
           observe(*node.inputs().front(), *point.quantizer);
           if (--unseen_[point.quantizer.get()] > 0) return;
           point.quantizer->calibrate();
-          point.quantizer->set_enabled(point.is_feature() ? options_.a_quant : options_.w_quant);
+          point.quantizer->set_enabled(point.is_activation() ? options_.a_quant : options_.w_quant);
         },
         [&] { return point.place(); });
   }

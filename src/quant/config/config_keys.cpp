@@ -166,7 +166,7 @@ void set_tensor_key(TensorConfig& config, Target target, const std::string& key,
   const std::string wanted = upper_case(key);
   std::vector<std::string> known;
   for (const TensorKey& candidate : tensor_keys()) {
-    if (!(target == Target::Weight ? candidate.for_weights : candidate.for_features)) continue;
+    if (!(target == Target::Weight ? candidate.for_weights : candidate.for_activations)) continue;
     if (candidate.path == wanted) return candidate.set(config, value);
     known.push_back(first_parts(candidate.path, wanted));
   }

@@ -14,7 +14,7 @@ namespace sparsebit::quant {
 struct TensorKey {
   std::string path;  ///< "QUANTIZER.BIT"
   bool for_weights;
-  bool for_features;
+  bool for_activations;
   std::function<void(TensorConfig&, const Yaml&)> set;
 };
 

@@ -151,10 +151,10 @@ std::string device_of(const Yaml& value) {
 /// settings of earlier ones and are checked in of_layer().
 void check_rules(const QConfig& config, Target target) {
   const bool weights = target == Target::Weight;
-  const Specific& specific = weights ? config.weight_specific : config.feature_specific;
+  const Specific& specific = weights ? config.weight_specific : config.activation_specific;
   if (specific.empty()) return;
   for (const SpecificRule& rule : specific.front()) {
-    TensorConfig alone = weights ? config.weight : config.feature;
+    TensorConfig alone = weights ? config.weight : config.activation;
     for (const auto& [key, value] : rule.settings) set_tensor_key(alone, target, key, value);
     check_tensor_config(alone, target, *config.platform,
                         [&](const std::string&) { return rule.where; });
@@ -165,9 +165,9 @@ void check_rules(const QConfig& config, Target target) {
 
 TensorConfig QConfig::of_layer(Target target, const LayerNames& layer,
                                std::vector<const SpecificRule*>* used) const {
-  TensorConfig config = target == Target::Weight ? weight : feature;
+  TensorConfig config = target == Target::Weight ? weight : activation;
   std::string where = "layer '" + layer.name + "'";
-  for (const auto& element : target == Target::Weight ? weight_specific : feature_specific) {
+  for (const auto& element : target == Target::Weight ? weight_specific : activation_specific) {
     const auto rule =
         std::find_if(element.begin(), element.end(), [&](const SpecificRule& candidate) {
           return glob_match(layer.name, candidate.pattern) ||
@@ -206,8 +206,8 @@ QConfig parse_qconfig(const Yaml& document, platforms::PlatformPtr platform) {
       TensorReader(Target::Weight, config.weight, config.weight_specific, nullptr, places)
           .read(value);
     } else if (key == "A") {
-      TensorReader(Target::Feature, config.feature, config.feature_specific, &config.quantize_add,
-                   places)
+      TensorReader(Target::Activation, config.activation, config.activation_specific,
+                   &config.quantize_add, places)
           .read(value);
     } else {
       fail_unknown_key(value, name, known);
@@ -223,7 +223,7 @@ QConfig parse_qconfig(const Yaml& document, platforms::PlatformPtr platform) {
     };
   };
   check_tensor_config(config.weight, Target::Weight, *config.platform, place_in("W"));
-  check_tensor_config(config.feature, Target::Feature, *config.platform, place_in("A"));
+  check_tensor_config(config.activation, Target::Activation, *config.platform, place_in("A"));
   const bool per_channel = config.weight.scheme->granularity == Granularity::PerChannel;
   const bool keeps_norms =
       config.platform->placement.kind != platforms::PlacementPolicy::Kind::IntegerRegions;
@@ -233,7 +233,7 @@ QConfig parse_qconfig(const Yaml& document, platforms::PlatformPtr platform) {
   SPARSEBIT_CHECK(!config.schedule.bn_tuning || per_channel, InvalidArgument, places["SCHEDULE"],
                   ": BN_TUNING needs W.QSCHEME per-channel-...");
   check_rules(config, Target::Weight);
-  check_rules(config, Target::Feature);
+  check_rules(config, Target::Activation);
   return config;
 }
 
@@ -242,16 +242,16 @@ QConfig parse_qconfig(const std::filesystem::path& file, platforms::PlatformPtr 
 }
 
 void QConfig::set(Target target, const std::string& key, const std::string& value) {
-  TensorConfig& config = target == Target::Weight ? weight : feature;
+  TensorConfig& config = target == Target::Weight ? weight : activation;
   set_tensor_key(config, target, key, parse_yaml(value, key));
   auto& range = config.quantizer.range;  // a range of other bits is dropped
   if (range && !range->fits(static_cast<int>(config.quantizer.bits))) range.reset();
 }
 
 void check_qconfig(const QConfig& config) {
-  for (const Target target : {Target::Weight, Target::Feature}) {
+  for (const Target target : {Target::Weight, Target::Activation}) {
     const bool weights = target == Target::Weight;
-    check_tensor_config(weights ? config.weight : config.feature, target, *config.platform,
+    check_tensor_config(weights ? config.weight : config.activation, target, *config.platform,
                         [&](const std::string& key) { return (weights ? "W." : "A.") + key; });
   }
 }

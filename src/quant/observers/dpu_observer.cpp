@@ -17,8 +17,8 @@ constexpr int kNarrower = 4;  // number of smaller scales that are tried
 
 double squared_error_of(const at::Tensor& x, double scale, const QuantSpec& spec) {
   const at::Tensor steps = (x / scale).clamp(spec.qmin(), spec.qmax());
-  const bool is_feature = spec.target == Target::Feature;
-  const at::Tensor off = (is_feature ? dpu_round(steps) : at::round(steps)) * scale - x;
+  const bool is_activation = spec.target == Target::Activation;
+  const at::Tensor off = (is_activation ? dpu_round(steps) : at::round(steps)) * scale - x;
   return off.square().sum(at::kDouble).item<double>();
 }
 

@@ -37,7 +37,7 @@ class MovingAverage : public Observer {
 }  // namespace
 
 ObserverPtr make_moving_average(const QuantSpec& spec, const ObserverConfig& config) {
-  SPARSEBIT_CHECK(spec.target == Target::Feature, InvalidArgument,
+  SPARSEBIT_CHECK(spec.target == Target::Activation, InvalidArgument,
                   "moving_average is for activations only");
   return std::make_unique<MovingAverage>(spec, config.ema_ratio);
 }

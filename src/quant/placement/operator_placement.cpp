@@ -218,7 +218,7 @@ class OperatorPlacement : public PlacementBuilder {
       return;
     }
     if (stays_on_grid(value) || stays_float(value)) return;
-    TensorConfig config = config_of(Target::Feature, consumer);
+    TensorConfig config = config_of(Target::Activation, consumer);
     if (rule.bits > 0) config.quantizer.bits = rule.bits;
     if (is_first_or_last(consumer)) config.quantizer.bits = policy_.first_and_last_bits;
     wanted_.push_back({&value, &consumer, config});
@@ -226,7 +226,7 @@ class OperatorPlacement : public PlacementBuilder {
 
   void want_result(Node& value, Node& by) {
     if (!may_be_floats(value)) return;
-    wanted_.push_back({&value, nullptr, config_of(Target::Feature, by)});
+    wanted_.push_back({&value, nullptr, config_of(Target::Activation, by)});
   }
 
   /// A max pool keeps the scale of its input, so a layer that consumes its output needs no
@@ -273,7 +273,7 @@ class OperatorPlacement : public PlacementBuilder {
 
   void add_once(Node& value, Node& reader, const TensorConfig& config) {
     if (placed_.insert({&value, &reader}).second)
-      placement_.features.push_back({&value, &reader, config});
+      placement_.activations.push_back({&value, &reader, config});
   }
 
   /// Consumers that need quantization use their own settings; the others use those of the first.

@@ -15,7 +15,7 @@ Placement PlacementBuilder::finish() {
   check_no_misfits();
   note_unused_skips();
   note_unused(config_.weight_specific, "W");
-  note_unused(config_.feature_specific, "A");
+  note_unused(config_.activation_specific, "A");
   note_unused_selection();
   return std::move(placement_);
 }

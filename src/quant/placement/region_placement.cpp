@@ -45,7 +45,7 @@ class RegionPlacement : public PlacementBuilder {
     for (Candidate& candidate : candidates_) {
       if (candidate.kept) share_scales(candidate);
     }
-    place_features();
+    place_activations();
     for (Candidate& candidate : candidates_) {
       if (candidate.kept && candidate.is(IntegerForm::Layer)) place_layer(candidate);
     }
@@ -109,7 +109,7 @@ class RegionPlacement : public PlacementBuilder {
       if (!add_operands(*value, candidate.operands))
         return decision(candidate, DecisionKind::NotAnActivation, name);
     }
-    if (config_of(Target::Feature, node).quantizer.disable)
+    if (config_of(Target::Activation, node).quantizer.disable)
       return decision(candidate, DecisionKind::ActivationDisabled);
     return candidate.is(IntegerForm::Layer) ? float_layer(candidate) : std::nullopt;
   }
@@ -279,7 +279,7 @@ class RegionPlacement : public PlacementBuilder {
 
   // --- points ------------------------------------------------------------------------------------
 
-  void place_features() {
+  void place_activations() {
     std::unordered_map<const Node*, size_t> place;
     for (const Node& node : module_.graph().nodes()) place.emplace(&node, place.size());
     std::sort(values_.begin(), values_.end(),
@@ -292,11 +292,11 @@ class RegionPlacement : public PlacementBuilder {
     const Nodes readers = readers_of(value);
     const TensorConfig config = config_for(value, shared, readers);
     for (Node* reader : readers) {
-      placement_.features.push_back({.value = &value,
-                                     .consumer = reader,
-                                     .config = config,
-                                     .shares = &shared == &value ? nullptr : &shared,
-                                     .observed = !copies_.contains(&value)});
+      placement_.activations.push_back({.value = &value,
+                                        .consumer = reader,
+                                        .config = config,
+                                        .shares = &shared == &value ? nullptr : &shared,
+                                        .observed = !copies_.contains(&value)});
     }
   }
 
@@ -330,9 +330,9 @@ class RegionPlacement : public PlacementBuilder {
                    return candidate && candidate->kept;
                  });
     const Node& first = named.empty() ? source_of(value) : *named.front();
-    const TensorConfig config = config_of(Target::Feature, first);
+    const TensorConfig config = config_of(Target::Activation, first);
     for (const Node* reader : named)
-      check_same(config, first, config_of(Target::Feature, *reader), *reader);
+      check_same(config, first, config_of(Target::Activation, *reader), *reader);
     const auto it = configs_.emplace(&shared, std::pair(config, &first)).first;
     check_same(it->second.first, *it->second.second, config, first);
     return config;

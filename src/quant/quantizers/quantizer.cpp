@@ -10,8 +10,8 @@ namespace sparsebit::quant {
 namespace {
 
 DecisionKind disabled_kind(const QuantSpec& spec) {
-  return spec.target == Target::Feature ? DecisionKind::ActivationDisabled
-                                        : DecisionKind::WeightDisabled;
+  return spec.target == Target::Activation ? DecisionKind::ActivationDisabled
+                                           : DecisionKind::WeightDisabled;
 }
 
 }  // namespace

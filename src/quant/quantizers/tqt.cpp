@@ -27,7 +27,7 @@ class Tqt : public CloneableQuantizer<Tqt> {
 
  private:
   at::Tensor simulate(const at::Tensor& x) const override {
-    if (spec().target != Target::Feature) return fake_quant(x, qparams(), spec());
+    if (spec().target != Target::Activation) return fake_quant(x, qparams(), spec());
     const double scale = qparams().scale.item<double>();
     const int64_t qmin = spec().qmin(), qmax = spec().qmax();
     const at::ScalarType type = at::promote_types(x.scalar_type(), at::kFloat);

@@ -24,9 +24,9 @@ W: {QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 8}}
 A: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}
 )",
                                             "test.yaml"));
-  config.feature.observer.type = observer;
+  config.activation.observer.type = observer;
   if (observer != "moving_average") config.weight.observer.type = observer;
-  config.weight.quantizer.bits = config.feature.quantizer.bits = bits;
+  config.weight.quantizer.bits = config.activation.quantizer.bits = bits;
   return config;
 }
 
@@ -76,7 +76,7 @@ TEST(Calibration, ThreadsChangeNoBitOfAnyQuantizer) {
   for (const char* type : {"dorefa", "lsq", "lsq+", "pact"}) {
     SCOPED_TRACE(type);
     QConfig config = config_of("minmax");
-    config.feature.quantizer.type = type;
+    config.activation.quantizer.type = type;
     std::vector<std::vector<at::Tensor>> states;
     for (const int threads : {1, 4}) {
       at::set_num_threads(threads);
@@ -127,7 +127,7 @@ TEST(Calibration, InSequenceRangesAreThoseOfTheQuantizedModel) {
     QuantModel model = calibrated(
         example, images, {.asym = true, .w_quant = w, .a_quant = a, .quantized_ranges = true});
     for (const QuantPoint& point : model.points()) EXPECT_FALSE(point.quantizer->is_enabled());
-    model.set_quant({.weights = w, .features = a});
+    model.set_quant({.weights = w, .activations = a});
     std::map<std::string, std::pair<float, float>> ranges;
     const OneThread same_bits;
     for (int64_t i = 0; i < 5; ++i) {
@@ -336,7 +336,7 @@ TEST(BatchNormTuning, FoldedItComputesWhatTheTunedNormsDo) {
     EXPECT_EQ(norms_in(model), 0);
     for (const Decision& decision : model.floats())
       EXPECT_TRUE(model.module().graph().find(decision.node)) << decision.node;
-    model.set_quant({.weights = true, .features = true});
+    model.set_quant({.weights = true, .activations = true});
     const at::NoGradGuard no_gradients;
     const at::Tensor folded = model.forward({x}).tensor();
     EXPECT_TRUE(at::allclose(folded, tuned, 1e-3, 1e-3)) << (folded - tuned).abs().max();

@@ -44,9 +44,7 @@ struct KeyCase {
 const std::vector<KeyCase>& key_cases() {
   static const std::vector<KeyCase> cases = {
       {"QSCHEME", "WA", "per_channel_Affine",
-       [](auto& c) {
-         c.scheme = QuantScheme{Granularity::PerChannel, Symmetry::Affine};
-       }},
+       [](auto& c) { c.scheme = QuantScheme{Granularity::PerChannel, Symmetry::Affine}; }},
       {"QUANTIZER.TYPE", "WA", "LSQ_plus", [](auto& c) { c.quantizer.type = "lsq+"; }},
       {"QUANTIZER.DISABLE", "WA", "yes", [](auto& c) { c.quantizer.disable = true; }},
       {"QUANTIZER.BIT", "WA", "5", [](auto& c) { c.quantizer.bits = 5; }},
@@ -55,9 +53,7 @@ const std::vector<KeyCase>& key_cases() {
       {"QUANTIZER.SCALE_BITS", "WA", "24", [](auto& c) { c.quantizer.scale_bits = 24; }},
       {"QUANTIZER.POT_SCALE", "WA", "true", [](auto& c) { c.quantizer.pot_scale = true; }},
       {"QUANTIZER.RANGE", "WA", "[-64, 63]",
-       [](auto& c) {
-         c.quantizer.range = IntegerRange{-64, 63};
-       }},
+       [](auto& c) { c.quantizer.range = IntegerRange{-64, 63}; }},
       {"QUANTIZER.AVX2_SAFE", "W", "true", [](auto& c) { c.quantizer.avx2_safe = true; }},
       {"QUANTIZER.PACT.ALPHA_VALUE", "A", "6.5", [](auto& c) { c.quantizer.pact_alpha = 6.5; }},
       {"QUANTIZER.LSQ.GRAD_SCALING", "WA", "false",
@@ -85,13 +81,12 @@ TEST(ConfigKeys, EveryKeyHasItsSetting) {
   EXPECT_EQ(tensor_keys().size(), key_cases().size());
   for (const auto& [key, sides, value, change] : key_cases()) {
     SCOPED_TRACE(key);
-    for (const auto& [target, side] : {std::pair{Target::Weight, 'W'}, {Target::Feature, 'A'}}) {
+    for (const auto& [target, side] : {std::pair{Target::Weight, 'W'}, {Target::Activation, 'A'}}) {
       TensorConfig config, expected;
       change(expected);
       const bool known = std::string(sides).find(side) != std::string::npos;
-      const std::string error = error_in([&, target = target] {
-        set(config, target, {{key, value}});
-      });
+      const std::string error =
+          error_in([&, target = target] { set(config, target, {{key, value}}); });
       EXPECT_EQ(error.find("there is no key") == std::string::npos, known) << error;
       EXPECT_EQ(config == expected, known);
     }
@@ -102,9 +97,7 @@ TEST(ConfigKeys, MayBeInAnyCaseAndErrorsNameNearOnes) {
   TensorConfig config;
   set(config, Target::Weight, {{"quantizer.Bit", "4"}});
   EXPECT_EQ(config.quantizer.bits, 4);
-  EXPECT_EQ(error_in([&] {
-              set(config, Target::Feature, {{"OBSERVER.LAYOUTS", "nlc"}});
-            }),
+  EXPECT_EQ(error_in([&] { set(config, Target::Activation, {{"OBSERVER.LAYOUTS", "nlc"}}); }),
             "q.yaml:1: there is no key 'OBSERVER.LAYOUTS' for activations; did you mean "
             "'OBSERVER.LAYOUT'?");
 }
@@ -160,8 +153,8 @@ std::string error_of(Target target, const Settings& settings, const Platform& pl
 std::string of_weights(const Settings& settings) {
   return error_of(Target::Weight, settings, {.name = "any"});
 }
-std::string of_features(const Settings& settings) {
-  return error_of(Target::Feature, settings, {.name = "any"});
+std::string of_activations(const Settings& settings) {
+  return error_of(Target::Activation, settings, {.name = "any"});
 }
 
 const std::pair<std::string, std::string> kSymmetric = {"QSCHEME", "per-tensor-symmetric"},
@@ -183,56 +176,57 @@ TEST(ConfigKeys, SchemeAndBitsAreMandatory) {
 }
 
 TEST(ConfigKeys, RangesThatDoNotGoTogether) {
-  EXPECT_EQ(of_features({{"QUANTIZER.RANGE", "[7, 7]"}}),
+  EXPECT_EQ(of_activations({{"QUANTIZER.RANGE", "[7, 7]"}}),
             "QUANTIZER.RANGE: the lowest integer, 7, is not below the highest, 7");
-  EXPECT_EQ(of_features({{"QUANTIZER.RANGE", "[-1, 200]"}}),
+  EXPECT_EQ(of_activations({{"QUANTIZER.RANGE", "[-1, 200]"}}),
             "QUANTIZER.RANGE: [-1, 200] is not within 8 bits: -128 to 127 or 0 to 255");
-  EXPECT_EQ(of_features({kSymmetric, {"QUANTIZER.RANGE", "[-10, 63]"}}),
+  EXPECT_EQ(of_activations({kSymmetric, {"QUANTIZER.RANGE", "[-10, 63]"}}),
             "QUANTIZER.RANGE: a symmetric QSCHEME needs integers from 0 to n, -n to n or -n - 1 to "
             "n, found -10 to 63");
-  EXPECT_EQ(of_features({{"QUANTIZER.RANGE", "[-10, 63]"}}), "");
-  EXPECT_EQ(
-      of_features({kSymmetric, {"QUANTIZER.RANGE", "[-64, 63]"}, {"QUANTIZER.RESTRICTED", "true"}}),
-      "QUANTIZER.RESTRICTED: RESTRICTED cannot be combined with RANGE");
+  EXPECT_EQ(of_activations({{"QUANTIZER.RANGE", "[-10, 63]"}}), "");
+  EXPECT_EQ(of_activations(
+                {kSymmetric, {"QUANTIZER.RANGE", "[-64, 63]"}, {"QUANTIZER.RESTRICTED", "true"}}),
+            "QUANTIZER.RESTRICTED: RESTRICTED cannot be combined with RANGE");
   EXPECT_EQ(of_weights({{"QUANTIZER.RANGE", "[0, 255]"}}),
             "QUANTIZER.RANGE: symmetric weights need negative integers");
-  EXPECT_EQ(of_features({kSymmetric, {"QUANTIZER.RANGE", "[0, 255]"}}), "");
+  EXPECT_EQ(of_activations({kSymmetric, {"QUANTIZER.RANGE", "[0, 255]"}}), "");
 }
 
 TEST(ConfigKeys, ScalesThatDoNotGoTogether) {
-  EXPECT_EQ(of_features({{"QUANTIZER.POT_SCALE", "true"}, {"QUANTIZER.SCALE_BITS", "4"}}),
+  EXPECT_EQ(of_activations({{"QUANTIZER.POT_SCALE", "true"}, {"QUANTIZER.SCALE_BITS", "4"}}),
             "QUANTIZER.POT_SCALE: POT_SCALE and SCALE_BITS both round scales: set only one");
   for (const char* type : {"lsq", "lsq+", "pact"})
-    EXPECT_EQ(of_features({{"QUANTIZER.POT_SCALE", "true"}, {"QUANTIZER.TYPE", type}}),
+    EXPECT_EQ(of_activations({{"QUANTIZER.POT_SCALE", "true"}, {"QUANTIZER.TYPE", type}}),
               std::string("QUANTIZER.TYPE: ") + type +
                   " trains its scale, which does not stay a power of two: use another "
                   "TYPE with POT_SCALE");
   EXPECT_EQ(of_weights({kSymmetric, {"QUANTIZER.GROUP_SIZE", "4"}}),
             "QUANTIZER.GROUP_SIZE: GROUP_SIZE needs QSCHEME per-channel-...");
   EXPECT_EQ(of_weights({{"QUANTIZER.GROUP_SIZE", "4"}}), "");
-  EXPECT_EQ(of_features({{"QUANTIZER.RESTRICTED", "true"}}),
+  EXPECT_EQ(of_activations({{"QUANTIZER.RESTRICTED", "true"}}),
             "QUANTIZER.RESTRICTED: RESTRICTED needs a symmetric QSCHEME");
 }
 
 TEST(ConfigKeys, WhatQuantizersCannotDo) {
   const auto typed = [](const char* type) { return std::pair{"QUANTIZER.TYPE", type}; };
-  EXPECT_EQ(of_features({typed("adaround")}), "QUANTIZER.TYPE: adaround is for weights only");
+  EXPECT_EQ(of_activations({typed("adaround")}), "QUANTIZER.TYPE: adaround is for weights only");
   EXPECT_EQ(of_weights({typed("pact")}), "QUANTIZER.TYPE: pact is for activations only");
-  EXPECT_EQ(of_features({typed("pact"), kPerChannel}),
+  EXPECT_EQ(of_activations({typed("pact"), kPerChannel}),
             "QUANTIZER.TYPE: pact has one scale per tensor: set QSCHEME per-tensor-...");
-  EXPECT_EQ(of_features({typed("lsq+"), kSymmetric}),
+  EXPECT_EQ(of_activations({typed("lsq+"), kSymmetric}),
             "QUANTIZER.TYPE: lsq+ per tensor must be affine");
-  EXPECT_EQ(of_features({typed("lsq+"), kPerChannel}),
+  EXPECT_EQ(of_activations({typed("lsq+"), kPerChannel}),
             "QUANTIZER.TYPE: lsq+ per channel must be symmetric");
   EXPECT_EQ(of_weights({typed("lsq+")}), "");
-  EXPECT_EQ(of_features({typed("tqt")}), "QUANTIZER.TYPE: tqt needs QSCHEME per-tensor-symmetric");
+  EXPECT_EQ(of_activations({typed("tqt")}),
+            "QUANTIZER.TYPE: tqt needs QSCHEME per-tensor-symmetric");
   const char* nnie =
       "QUANTIZER.TYPE: nnie needs QSCHEME per-tensor-symmetric and all integers of "
       "BIT 8";
-  EXPECT_EQ(of_features({typed("nnie")}), nnie);
-  EXPECT_EQ(of_features({typed("nnie"), kSymmetric, {"QUANTIZER.BIT", "7"}}), nnie);
-  EXPECT_EQ(of_features({typed("nnie"), kSymmetric, {"QUANTIZER.RANGE", "[-64, 63]"}}), nnie);
-  EXPECT_EQ(of_features({typed("nnie"), kSymmetric}), "");
+  EXPECT_EQ(of_activations({typed("nnie")}), nnie);
+  EXPECT_EQ(of_activations({typed("nnie"), kSymmetric, {"QUANTIZER.BIT", "7"}}), nnie);
+  EXPECT_EQ(of_activations({typed("nnie"), kSymmetric, {"QUANTIZER.RANGE", "[-64, 63]"}}), nnie);
+  EXPECT_EQ(of_activations({typed("nnie"), kSymmetric}), "");
 }
 
 TEST(ConfigKeys, WhatObserversCannotFind) {
@@ -240,15 +234,15 @@ TEST(ConfigKeys, WhatObserversCannotFind) {
   EXPECT_EQ(of_weights({typed("moving_average")}),
             "OBSERVER.TYPE: moving_average is for activations only");
   for (const std::string type : {"ema_quantile", "min_max_floor", "pot_mode"})
-    EXPECT_EQ(of_features({typed(type.c_str()), kPerChannel}),
+    EXPECT_EQ(of_activations({typed(type.c_str()), kPerChannel}),
               "OBSERVER.TYPE: " + type + " has one range per tensor: set QSCHEME per-tensor-...");
   for (const std::string type : {"min_max_floor", "pot_mode"}) {
     const std::string expected =
         "OBSERVER.TYPE: " + type + " needs a symmetric QSCHEME with negative integers";
-    EXPECT_EQ(of_features({typed(type.c_str())}), expected);
-    EXPECT_EQ(of_features({typed(type.c_str()), kSymmetric, {"QUANTIZER.RANGE", "[0, 255]"}}),
+    EXPECT_EQ(of_activations({typed(type.c_str())}), expected);
+    EXPECT_EQ(of_activations({typed(type.c_str()), kSymmetric, {"QUANTIZER.RANGE", "[0, 255]"}}),
               expected);
-    EXPECT_EQ(of_features({typed(type.c_str()), kSymmetric}), "");
+    EXPECT_EQ(of_activations({typed(type.c_str()), kSymmetric}), "");
   }
 }
 
@@ -256,7 +250,7 @@ TEST(ConfigKeys, WhatObserversCannotFind) {
 
 TEST(ConfigKeys, PlatformsHaveLimits) {
   const auto error = [](const platforms::TensorLimits& limits, const Settings& settings) {
-    return error_of(Target::Feature, settings, {.name = "chip", .activations = limits});
+    return error_of(Target::Activation, settings, {.name = "chip", .activations = limits});
   };
   EXPECT_EQ(error({.bits = {4, 6}}, {}), "QUANTIZER.BIT: BACKEND chip supports 4 to 6 bits, not 8");
   EXPECT_EQ(error({.bits = {6}}, {}), "QUANTIZER.BIT: BACKEND chip supports 6 bits, not 8");
@@ -296,7 +290,7 @@ TEST(ConfigKeys, LimitsAreThoseOfTheTensor) {
   EXPECT_THAT(error_of(Target::Weight, {}, chip), StartsWith("QUANTIZER.BIT: "));
   EXPECT_EQ(error_of(Target::Weight, {{"QUANTIZER.BIT", "4"}, {"QUANTIZER.GROUP_SIZE", "2"}}, chip),
             "QUANTIZER.GROUP_SIZE: BACKEND chip does not support GROUP_SIZE");
-  EXPECT_EQ(error_of(Target::Feature, {}, chip), "");
+  EXPECT_EQ(error_of(Target::Activation, {}, chip), "");
   EXPECT_EQ(error_of(Target::Weight, {{"QUANTIZER.DISABLE", "true"}}, chip), "");
 }
 

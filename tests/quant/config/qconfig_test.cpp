@@ -46,10 +46,10 @@ TEST(QConfig, DefaultsOfThePythonSparsebit) {
   EXPECT_TRUE(config.schedule.disable_unnecessary_quant);
   EXPECT_FALSE(config.quantize_add);
   EXPECT_EQ(config.weight.observer.type, "minmax");
-  EXPECT_EQ(config.feature.observer.percentile_alpha, 0.001);
-  EXPECT_EQ(config.feature.observer.ema_ratio, 0.9);
-  EXPECT_EQ(config.feature.quantizer.pact_alpha, 10);
-  EXPECT_EQ(config.feature.observer.layout, Layout::Nchw);
+  EXPECT_EQ(config.activation.observer.percentile_alpha, 0.001);
+  EXPECT_EQ(config.activation.observer.ema_ratio, 0.9);
+  EXPECT_EQ(config.activation.quantizer.pact_alpha, 10);
+  EXPECT_EQ(config.activation.observer.layout, Layout::Nchw);
 }
 
 TEST(QConfig, EveryKey) {
@@ -82,14 +82,14 @@ A:
   EXPECT_EQ(config.weight.quantizer.group_size, 32);
   EXPECT_TRUE(config.weight.quantizer.restricted);
   EXPECT_EQ(config.weight.observer.distribution, Distribution::Laplace);
-  EXPECT_EQ(config.feature.quantizer.type, "lsq+");
-  EXPECT_EQ(config.feature.quantizer.pact_alpha, 6.5);
-  EXPECT_EQ(config.feature.observer.type, "moving_average");
-  EXPECT_EQ(config.feature.observer.layout, Layout::Nlc);
+  EXPECT_EQ(config.activation.quantizer.type, "lsq+");
+  EXPECT_EQ(config.activation.quantizer.pact_alpha, 6.5);
+  EXPECT_EQ(config.activation.observer.type, "moving_average");
+  EXPECT_EQ(config.activation.observer.layout, Layout::Nlc);
   EXPECT_TRUE(config.quantize_add);
 }
 
-/// Settings that a runtime does not support. `features` is the text of A after `QSCHEME:`.
+/// Settings that a runtime does not support. `activations` is the text of A after `QSCHEME:`.
 TEST(QConfig, BackendsHaveTheirLimits) {
   const auto error = [](const char* backend, const std::string& features) {
     return error_of(std::string("BACKEND: ") + backend +
@@ -113,7 +113,7 @@ TEST(QConfig, ThatOfAPlatformByName) {
   const QConfig same = default_qconfig(platforms::find_platform("onnxruntime"));
   EXPECT_EQ(config.platform->name, "onnxruntime");
   EXPECT_EQ(config.weight, same.weight);
-  EXPECT_EQ(config.feature, same.feature);
+  EXPECT_EQ(config.activation, same.activation);
   EXPECT_THAT([] { default_qconfig("onnxruntim"); },
               testing::ThrowsMessage<Error>(HasSubstr("did you mean 'onnxruntime'")));
 }
@@ -200,7 +200,7 @@ TEST(QConfig, RulesMaySetRanges) {
   const QConfig config = parse(std::string(kSmall) + R"(
   SPECIFIC: [{"relu*": ["QUANTIZER.RANGE", [0, 15], "QUANTIZER.BIT", 4]}]
 )");
-  const TensorConfig relu = config.of_layer(Target::Feature, {.path = "relu1", .name = "relu1"});
+  const TensorConfig relu = config.of_layer(Target::Activation, {.path = "relu1", .name = "relu1"});
   EXPECT_EQ(relu.quantizer.range, (IntegerRange{0, 15}));
   EXPECT_EQ(relu.quantizer.bits, 4);
 }
@@ -229,15 +229,15 @@ const std::string kSpecific = std::string(kSmall) + R"(
 TEST(QConfig, TheFirstMatchOfEachElementApplies) {
   const QConfig config = parse(kSpecific);
   std::vector<const SpecificRule*> used;
-  const TensorConfig conv =
-      config.of_layer(Target::Feature, {.path = "layer1.0.conv1", .name = "layer1_0_conv1"}, &used);
+  const TensorConfig conv = config.of_layer(
+      Target::Activation, {.path = "layer1.0.conv1", .name = "layer1_0_conv1"}, &used);
   EXPECT_EQ(conv.quantizer.bits, 4);
   EXPECT_EQ(conv.observer.type, "mse");
   EXPECT_TRUE(conv.quantizer.disable);
   ASSERT_EQ(used.size(), 2u);
   EXPECT_EQ(used[0]->pattern, "layer1.*");
-  const TensorConfig other = config.of_layer(Target::Feature, {.path = "fc", .name = "fc"});
-  EXPECT_EQ(other, config.feature);
+  const TensorConfig other = config.of_layer(Target::Activation, {.path = "fc", .name = "fc"});
+  EXPECT_EQ(other, config.activation);
   EXPECT_EQ(config.of_layer(Target::Weight, {.path = "layer1.0.conv1", .name = "layer1_0_conv1"}),
             config.weight);
 }

@@ -7,10 +7,10 @@
 namespace sparsebit::quant::batch_mse_test {
 namespace {
 
-const QuantSpec kFeature{.scheme = scheme_from_text("per-tensor-affine"), .bits = 4};
+const QuantSpec kActivation{.scheme = scheme_from_text("per-tensor-affine"), .bits = 4};
 
 double high_of(const ObserverConfig& config, const std::vector<at::Tensor>& batches,
-               const QuantSpec& spec = kFeature) {
+               const QuantSpec& spec = kActivation) {
   const auto observer = make_observer(spec, config);
   for (const at::Tensor& batch : batches) observer->observe(batch);
   return observer->range().high.item<double>();

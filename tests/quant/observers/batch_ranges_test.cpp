@@ -50,7 +50,7 @@ TEST(BatchRanges, Last) {
 const std::vector<std::string> kTypes = {"ema_quantile", "clip_std",      "lsq",     "batch_mse",
                                          "ema_mse",      "min_max_floor", "pot_mode"};
 
-QuantSpec spec_of(Target target = Target::Feature) {
+QuantSpec spec_of(Target target = Target::Activation) {
   return {.target = target, .scheme = scheme_from_text("per-tensor-symmetric"), .bits = 4};
 }
 
@@ -78,7 +78,7 @@ TEST(BatchObservers, Merge) {
 
 TEST(BatchObservers, DegenerateTensorsHaveAScale) {
   for (const std::string& type : kTypes) {
-    for (const Target target : {Target::Weight, Target::Feature}) {
+    for (const Target target : {Target::Weight, Target::Activation}) {
       for (const at::Tensor& x : {at::zeros({2, 3}), at::full({2, 3}, 5.), at::full({2, 3}, -5.),
                                   at::tensor(0.25), at::full({1}, 1e-30), at::full({4}, 1e30)}) {
         SCOPED_TRACE(c10::str(type, " ", x));
@@ -97,9 +97,7 @@ TEST(BatchObservers, WhatHasNoRangeIsAnError) {
     const auto observer = make_observer(spec_of(), {.type = type});
     EXPECT_THAT([&] { observer->qparams(); }, ThrowsMessage<Error>(HasSubstr("no data was seen")));
     EXPECT_THAT(
-        [&] {
-          observer->observe(at::tensor({1., std::nan(""), 2.}));
-        },
+        [&] { observer->observe(at::tensor({1., std::nan(""), 2.})); },
         ThrowsMessage<Error>(HasSubstr("there are 1 NaN and 0 infinities among 3 numbers")));
     EXPECT_FALSE(observer->has_seen());
   }

@@ -6,10 +6,10 @@
 namespace sparsebit::quant::clip_std_test {
 namespace {
 
-const QuantSpec kFeature{.scheme = scheme_from_text("per-tensor-affine")};
+const QuantSpec kActivation{.scheme = scheme_from_text("per-tensor-affine")};
 
 ValueRange range_of(const ObserverConfig& config, const at::Tensor& x,
-                    const QuantSpec& spec = kFeature) {
+                    const QuantSpec& spec = kActivation) {
   const auto observer = make_observer(spec, config);
   observer->observe(x);
   return observer->range();
@@ -28,7 +28,7 @@ TEST(ClipStd, CutsWhatIsFarFromTheMean) {
 }
 
 TEST(ClipStd, TheLastBatchCounts) {
-  const auto observer = make_observer(kFeature, {.type = "clip_std"});
+  const auto observer = make_observer(kActivation, {.type = "clip_std"});
   observer->observe(at::tensor({-50.f, 50.f}));
   observer->observe(at::tensor({-1.f, 1.f}));
   EXPECT_TRUE(observer->depends_on_order());

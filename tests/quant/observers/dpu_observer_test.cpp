@@ -11,10 +11,10 @@ namespace {
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-const QuantSpec kFeature{.scheme = scheme_from_text("per-tensor-symmetric")};
+const QuantSpec kActivation{.scheme = scheme_from_text("per-tensor-symmetric")};
 
 double scale_of(const char* type, const at::Tensor& x) {
-  const auto observer = make_observer(kFeature, {.type = type});
+  const auto observer = make_observer(kActivation, {.type = type});
   observer->observe(x);
   return observer->qparams().scale.item<double>();
 }
@@ -29,7 +29,7 @@ TEST(DpuObserver, NumbersOfAnySize) {
 }
 
 TEST(DpuObserver, SixBits) {
-  QuantSpec spec = kFeature;
+  QuantSpec spec = kActivation;
   spec.bits = 6;
   const auto observer = make_observer(spec, {.type = "min_max_floor"});
   observer->observe(at::linspace(-1, 1, 100));
@@ -38,7 +38,7 @@ TEST(DpuObserver, SixBits) {
 }
 
 TEST(DpuObserver, SignedIntegersPerTensor) {
-  QuantSpec unsigned_spec = kFeature;
+  QuantSpec unsigned_spec = kActivation;
   unsigned_spec.range = {0, 255};
   const QuantSpec affine{.scheme = scheme_from_text("per-tensor-affine")};
   const QuantSpec channels{.scheme = scheme_from_text("per-channel-symmetric")};

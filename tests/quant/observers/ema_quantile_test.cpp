@@ -11,10 +11,10 @@ namespace {
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-const QuantSpec kFeature{.scheme = scheme_from_text("per-tensor-affine")};
+const QuantSpec kActivation{.scheme = scheme_from_text("per-tensor-affine")};
 
 ValueRange range_of(const ObserverConfig& config, const std::vector<at::Tensor>& batches) {
-  const auto observer = make_observer(kFeature, config);
+  const auto observer = make_observer(kActivation, config);
   for (const at::Tensor& batch : batches) observer->observe(batch);
   return observer->range();
 }

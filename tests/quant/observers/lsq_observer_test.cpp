@@ -8,7 +8,7 @@
 namespace sparsebit::quant::lsq_observer_test {
 namespace {
 
-QParams qparams_of(const char* scheme, const at::Tensor& x, Target target = Target::Feature) {
+QParams qparams_of(const char* scheme, const at::Tensor& x, Target target = Target::Activation) {
   const QuantSpec spec{.target = target, .scheme = scheme_from_text(scheme), .bits = 4};
   const auto observer = make_observer(spec, {.type = "lsq"});
   observer->observe(at::full_like(x, 100));

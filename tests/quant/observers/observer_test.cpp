@@ -24,7 +24,7 @@ QuantSpec spec_for(Target target, Granularity granularity, Symmetry symmetry = S
           .channel_axis = target == Target::Weight ? 0 : 1};
 }
 
-const QuantSpec kFeature = spec_for(Target::Feature, Granularity::PerTensor);
+const QuantSpec kActivation = spec_for(Target::Activation, Granularity::PerTensor);
 const QuantSpec kWeight = spec_for(Target::Weight, Granularity::PerTensor);
 
 ValueRange range_of_all(const std::string& type, const QuantSpec& spec,
@@ -54,11 +54,11 @@ std::vector<std::pair<std::string, at::Tensor>> samples(int64_t pixels = 100) {
 
 TEST(Observers, MinMaxOverBatchesOfAnySize) {
   const ValueRange range = range_of_all(
-      "minmax", kFeature, {at::ones({2, 3, 4}), -2 * at::ones({1, 3, 9}), at::empty({0, 3})});
+      "minmax", kActivation, {at::ones({2, 3, 4}), -2 * at::ones({1, 3, 9}), at::empty({0, 3})});
   EXPECT_EQ(number(range.low), -2);
   EXPECT_EQ(number(range.high), 1);
   const ValueRange channels = range_of_all(
-      "minmax", spec_for(Target::Feature, Granularity::PerChannel),
+      "minmax", spec_for(Target::Activation, Granularity::PerChannel),
       {at::tensor({1., 2., 3., 4.}).view({2, 2}), at::tensor({-7., 9.}).view({1, 2, 1})});
   EXPECT_TRUE(at::equal(channels.low, at::tensor({-7., 2.}).to(at::kFloat)));
   EXPECT_TRUE(at::equal(channels.high, at::tensor({3., 9.}).to(at::kFloat)));
@@ -70,17 +70,14 @@ TEST(Observers, GroupsOfInputs) {
   const ValueRange range = range_of_all("minmax", spec, {at::arange(16.).view({2, 4, 2, 1})});
   EXPECT_TRUE(at::equal(range.high, at::tensor({3., 7., 11., 15.}).view({2, 2}).to(at::kFloat)));
   spec.group_size = 3;
-  EXPECT_THAT(
-      [&] {
-        range_of_all("minmax", spec, {at::ones({2, 4})});
-      },
-      ThrowsMessage<Error>(HasSubstr("a group size of 3 does not divide 4 inputs")));
+  EXPECT_THAT([&] { range_of_all("minmax", spec, {at::ones({2, 4})}); },
+              ThrowsMessage<Error>(HasSubstr("a group size of 3 does not divide 4 inputs")));
 }
 
 TEST(Observers, MovingAverageOfSamples) {
   const at::Tensor x = at::tensor({0., 10., 2., 20., 4., 30.}).view({3, 2});
   ObserverConfig config{.ema_ratio = 0.5};
-  const ValueRange range = range_of_all("moving_average", kFeature, {x}, config);
+  const ValueRange range = range_of_all("moving_average", kActivation, {x}, config);
   EXPECT_FLOAT_EQ(number(range.low), (0 * 0.5 + 2 * 0.5) * 0.5 + 4 * 0.5);
   EXPECT_FLOAT_EQ(number(range.high), (10 * 0.5 + 20 * 0.5) * 0.5 + 30 * 0.5);
   EXPECT_THROW(range_of_all("moving_average", kWeight, {x}), Error);
@@ -100,16 +97,17 @@ TEST(Observers, PercentileByRank) {
 TEST(Observers, AciqByTable) {
   const at::Tensor x = at::linspace(-1, 3, 400).view({4, 100});
   const double spread = 4 * 0.540208362487903 / std::sqrt(2 * std::log(100.));
-  const ValueRange gauss = range_of_all("aciq", kFeature, {x});
+  const ValueRange gauss = range_of_all("aciq", kActivation, {x});
   EXPECT_NEAR(number(gauss.high), 3.92 * spread, 1e-5);
   EXPECT_NEAR(number(gauss.low), -3.92 * spread, 1e-5);
-  const ValueRange half = range_of_all("aciq", kFeature, {x + 1});
+  const ValueRange half = range_of_all("aciq", kActivation, {x + 1});
   EXPECT_NEAR(number(half.high), 4.2 * spread, 1e-5);
   EXPECT_EQ(number(half.low), 0);
   const ObserverConfig laplace{.distribution = Distribution::Laplace};
   EXPECT_NEAR(number(range_of_all("aciq", kWeight, {x}, laplace).high), 9.89 * 1.0025, 0.01);
   // Beyond the table, the equation of the table continues it.
-  const QuantSpec nine = spec_for(Target::Feature, Granularity::PerTensor, Symmetry::Symmetric, 9);
+  const QuantSpec nine =
+      spec_for(Target::Activation, Granularity::PerTensor, Symmetry::Symmetric, 9);
   EXPECT_NEAR(number(range_of_all("aciq", nine, {x}).high), 4.2 * spread, 0.02);
   EXPECT_NEAR(number(range_of_all("aciq", nine, {x}, laplace).high), 11.16 * 1.0025, 0.02);
 }
@@ -224,13 +222,13 @@ TEST(Observers, KlIsTheLeastDivergence) {
 
 /// Non-negative values use all unsigned integers, also with a symmetric scheme.
 TEST(Observers, UnsignedSymmetricIsAsAffine) {
-  QuantSpec symmetric = spec_for(Target::Feature, Granularity::PerTensor, Symmetry::Symmetric);
+  QuantSpec symmetric = spec_for(Target::Activation, Granularity::PerTensor, Symmetry::Symmetric);
   symmetric.range = {0, 255};
   const at::Tensor x = samples()[3].second;  // after a relu
   for (const char* type : {"minmax", "percentile", "mse", "aciq", "kl_histogram"}) {
     SCOPED_TRACE(type);
     const auto one = make_observer(symmetric, {.type = type});
-    const auto other = make_observer(kFeature, {.type = type});
+    const auto other = make_observer(kActivation, {.type = type});
     one->observe(x);
     other->observe(x);
     EXPECT_TRUE(at::equal(one->qparams().scale, other->qparams().scale));
@@ -253,7 +251,7 @@ TEST(Observers, StreamingIsWithinOnePercentOfExact) {
           return range_of_all(
               type, spec_for(target, Granularity::PerTensor, Symmetry::Affine, bits), {x});
         };
-        const ValueRange exact = range(Target::Weight), streaming = range(Target::Feature);
+        const ValueRange exact = range(Target::Weight), streaming = range(Target::Activation);
         EXPECT_NEAR(number(streaming.high), number(exact.high),
                     0.01 * std::abs(number(exact.high)));
         EXPECT_NEAR(number(streaming.low), number(exact.low), 0.01 * std::abs(number(exact.low)));
@@ -265,7 +263,7 @@ TEST(Observers, StreamingIsWithinOnePercentOfExact) {
 /// Bit-identical for any batch size and order, and for merged observers.
 TEST(Observers, BatchesAndTheirOrderChangeNothing) {
   for (const Granularity granularity : {Granularity::PerTensor, Granularity::PerChannel}) {
-    const QuantSpec spec = spec_for(Target::Feature, granularity);
+    const QuantSpec spec = spec_for(Target::Activation, granularity);
     for (const auto& [name, x] : samples()) {
       for (const std::string& type : kTypes) {
         SCOPED_TRACE(c10::str(name, " ", type));
@@ -287,24 +285,24 @@ TEST(Observers, BatchesAndTheirOrderChangeNothing) {
 
 TEST(Observers, AMergedMovingAverageIsThatOfAllSamples) {
   const at::Tensor x = samples()[0].second;
-  const auto one = make_observer(kFeature, {.type = "moving_average"});
-  const auto two = make_observer(kFeature, {.type = "moving_average"});
+  const auto one = make_observer(kActivation, {.type = "moving_average"});
+  const auto two = make_observer(kActivation, {.type = "moving_average"});
   one->observe(x.narrow(0, 0, 5));
   two->observe(x.narrow(0, 5, 3));
   one->merge(*two);
-  const ValueRange whole = range_of_all("moving_average", kFeature, {x});
+  const ValueRange whole = range_of_all("moving_average", kActivation, {x});
   EXPECT_NEAR(number(one->range().high), number(whole.high), 1e-6);
   EXPECT_NEAR(number(one->range().low), number(whole.low), 1e-6);
 }
 
 TEST(Observers, ChannelsByThemselves) {
-  const QuantSpec spec = spec_for(Target::Feature, Granularity::PerChannel);
+  const QuantSpec spec = spec_for(Target::Activation, Granularity::PerChannel);
   const at::Tensor x = samples(4000)[0].second * at::logspace(-2, 2, 40).view({1, 40, 1});
   for (const std::string& type : kTypes) {
     SCOPED_TRACE(type);
     const ValueRange all = range_of_all(type, spec, {x});
     ASSERT_EQ(all.high.sizes(), at::IntArrayRef({40}));
-    const ValueRange one = range_of_all(type, kFeature, {x.narrow(1, 7, 1)});
+    const ValueRange one = range_of_all(type, kActivation, {x.narrow(1, 7, 1)});
     EXPECT_NEAR(all.high[7].item<double>(), number(one.high), 0.02 * number(one.high));
   }
 }
@@ -313,7 +311,7 @@ TEST(Observers, ChannelsByThemselves) {
 
 TEST(Observers, DegenerateTensorsHaveAScale) {
   for (const std::string& type : kTypes) {
-    for (const Target target : {Target::Weight, Target::Feature}) {
+    for (const Target target : {Target::Weight, Target::Activation}) {
       for (const at::Tensor& x : {at::zeros({2, 3}), at::full({2, 3}, 5.), at::full({2, 3}, -5.),
                                   at::tensor(0.25), at::full({1}, 1e-30), at::full({4}, 1e30)}) {
         SCOPED_TRACE(c10::str(type, " ", x));
@@ -338,10 +336,10 @@ TEST(Observers, ConstantsStayWhatTheyAre) {
     const at::Tensor single = at::tensor({-2.f, 0.5f, 3.f, 7.f}).view({4, 1, 1, 1});
     weights->observe(single);
     EXPECT_TRUE(at::allclose(fake_quant(single, weights->qparams(), channels), single, 0.02, 0));
-    const QuantSpec affine = spec_for(Target::Feature, Granularity::PerTensor, Symmetry::Affine);
-    const auto features = make_observer(affine, {.type = type});
-    features->observe(at::full({2, 8}, 5.f));
-    EXPECT_NEAR(number(features->range().high), 5, 0.05);
+    const QuantSpec affine = spec_for(Target::Activation, Granularity::PerTensor, Symmetry::Affine);
+    const auto activations = make_observer(affine, {.type = type});
+    activations->observe(at::full({2, 8}, 5.f));
+    EXPECT_NEAR(number(activations->range().high), 5, 0.05);
   }
 }
 
@@ -354,7 +352,7 @@ TEST(Observers, MinusZeroIsZero) {
       const QuantSpec spec = spec_for(target, Granularity::PerTensor, Symmetry::Affine);
       return number(range_of_all(type, spec, {x}).low);
     };
-    EXPECT_NEAR(low(Target::Feature), low(Target::Weight), -0.01 * low(Target::Weight));
+    EXPECT_NEAR(low(Target::Activation), low(Target::Weight), -0.01 * low(Target::Weight));
   }
 }
 
@@ -362,7 +360,7 @@ TEST(Observers, ABatchThatIsRefusedLeavesNothingBehind) {
   for (const Granularity granularity : {Granularity::PerTensor, Granularity::PerChannel}) {
     for (const std::string& type : kTypes) {
       SCOPED_TRACE(type);
-      const QuantSpec spec = spec_for(Target::Feature, granularity);
+      const QuantSpec spec = spec_for(Target::Activation, granularity);
       const at::Tensor good = at::randn({2, 3, 9000});
       at::Tensor bad = at::randn({2, 3, 9000}) * 100;
       bad.view(-1)[50000] = std::numeric_limits<float>::infinity();
@@ -377,22 +375,17 @@ TEST(Observers, ABatchThatIsRefusedLeavesNothingBehind) {
 TEST(Observers, WhatHasNoRangeIsAnError) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const std::string& type : kTypes) {
-    const auto observer = make_observer(kFeature, {.type = type});
+    const auto observer = make_observer(kActivation, {.type = type});
     EXPECT_THAT([&] { observer->range(); }, ThrowsMessage<Error>(HasSubstr("no data was seen")));
     EXPECT_THAT(
-        [&] {
-          observer->observe(at::tensor({1., nan, HUGE_VAL, 2.}));
-        },
+        [&] { observer->observe(at::tensor({1., nan, HUGE_VAL, 2.})); },
         ThrowsMessage<Error>(HasSubstr("there are 1 NaN and 1 infinities among 4 numbers")));
     EXPECT_THROW(observer->observe(at::ones({2}, at::kLong)), Error);
   }
-  const auto channels = make_observer(spec_for(Target::Feature, Granularity::PerChannel), {});
+  const auto channels = make_observer(spec_for(Target::Activation, Granularity::PerChannel), {});
   channels->observe(at::ones({1, 3}));
-  EXPECT_THAT(
-      [&] {
-        channels->observe(at::ones({1, 4}));
-      },
-      ThrowsMessage<Error>(HasSubstr("does not have the channels of the tensors before")));
+  EXPECT_THAT([&] { channels->observe(at::ones({1, 4})); },
+              ThrowsMessage<Error>(HasSubstr("does not have the channels of the tensors before")));
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ Placed placed(const std::string& text, const std::string& platform,
   config.selection = selection;
   const Placement placement = place(*module, config);
   Placed found{.points = {}, .weights = {}, .floats = placement.floats};
-  for (const FeaturePoint& point : placement.features)
+  for (const ActivationPoint& point : placement.activations)
     found.points.insert(point.value->name() + " > " + point.consumer->name());
   for (const WeightPoint& point : placement.weights)
     found.weights.insert(point.layer->name() + "." + point.argument);

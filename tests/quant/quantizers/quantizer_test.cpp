@@ -44,8 +44,8 @@ const std::vector<std::string> kTypes = {"uniform", "dorefa",   "lsq", "lsq+",
 
 QuantSpec fitting_spec(const std::string& type) {
   if (type == "adaround") return spec_of(Target::Weight, "per-channel-symmetric");
-  if (type == "tqt") return spec_of(Target::Feature, "per-tensor-symmetric");
-  return spec_of(Target::Feature, "per-tensor-affine");
+  if (type == "tqt") return spec_of(Target::Activation, "per-tensor-symmetric");
+  return spec_of(Target::Activation, "per-tensor-affine");
 }
 
 // --- all of them --------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ TEST(Quantizers, ADisabledOneNeverQuantizes) {
   TensorConfig config;
   config.quantizer.disable = true;
   const QuantizerPtr quantizer =
-      make_quantizer(spec_of(Target::Feature, "per-tensor-affine"), config);
+      make_quantizer(spec_of(Target::Activation, "per-tensor-affine"), config);
   quantizer->observe(at::ones({2}));
   quantizer->calibrate();
   quantizer->set_enabled(true);
@@ -103,7 +103,8 @@ TEST(Quantizers, ADisabledOneNeverQuantizes) {
 }
 
 TEST(Quantizers, BitsCanBeChanged) {
-  const QuantizerPtr quantizer = make("uniform", spec_of(Target::Feature, "per-tensor-affine", 4));
+  const QuantizerPtr quantizer =
+      make("uniform", spec_of(Target::Activation, "per-tensor-affine", 4));
   quantizer->set_bits(8);
   quantizer->observe(at::linspace(0, 1, 256));
   quantizer->calibrate();
@@ -147,8 +148,8 @@ TEST(DoReFa, QuantizesTanh) {
 }
 
 // The result of a sample does not depend on its batch.
-TEST(DoReFa, FeaturesHaveAFixedDivisor) {
-  const QuantSpec spec = spec_of(Target::Feature, "per-tensor-affine", 4);
+TEST(DoReFa, ActivationsHaveAFixedDivisor) {
+  const QuantSpec spec = spec_of(Target::Activation, "per-tensor-affine", 4);
   const at::Tensor x = at::rand({4, 10});
   const QuantizerPtr quantizer = calibrated("dorefa", spec, x);
   const at::Tensor all = call(*quantizer, x);
@@ -157,7 +158,7 @@ TEST(DoReFa, FeaturesHaveAFixedDivisor) {
 }
 
 TEST(DoReFa, CalibratingAgainStartsAnew) {
-  const QuantSpec spec = spec_of(Target::Feature, "per-tensor-affine");
+  const QuantSpec spec = spec_of(Target::Activation, "per-tensor-affine");
   const QuantizerPtr quantizer = calibrated("dorefa", spec, at::full({4}, 3.f));
   EXPECT_THROW(quantizer->observe(at::full({4}, std::nanf(""))), Error);
   quantizer->observe(at::tensor({0.f, 0.1f}));
@@ -166,7 +167,7 @@ TEST(DoReFa, CalibratingAgainStartsAnew) {
 }
 
 TEST(Pact, KeepsShapeAndTypeAndNeedsData) {
-  const QuantSpec spec = spec_of(Target::Feature, "per-tensor-affine");
+  const QuantSpec spec = spec_of(Target::Activation, "per-tensor-affine");
   const QuantizerPtr quantizer = make("pact", spec);
   EXPECT_THAT([&] { quantizer->calibrate(); }, ThrowsMessage<Error>(HasSubstr("no data was seen")));
   quantizer->observe(at::rand({4}));
@@ -178,7 +179,7 @@ TEST(Pact, KeepsShapeAndTypeAndNeedsData) {
 
 /// Gradient scaling does not change the scale in forward(), so results do not depend on the batch.
 TEST(Lsq, ResultsDoNotDependOnTheBatch) {
-  const QuantSpec spec = spec_of(Target::Feature, "per-tensor-affine", 4);
+  const QuantSpec spec = spec_of(Target::Activation, "per-tensor-affine", 4);
   for (int i = 0; i < 50; ++i) {
     const at::Tensor x = at::rand({8, 30});
     const QuantizerPtr quantizer = calibrated("lsq", spec, x);
@@ -196,12 +197,12 @@ TEST(Lsq, StartsAtTheMeanMagnitude) {
   EXPECT_FALSE(per_channel->qparams().zero_point.requires_grad());
   // Negative values switch to a symmetric scheme.
   const QuantizerPtr affine =
-      calibrated("lsq", spec_of(Target::Feature, "per-tensor-affine", 4), x);
+      calibrated("lsq", spec_of(Target::Activation, "per-tensor-affine", 4), x);
   EXPECT_EQ(affine->spec().scheme, scheme_from_text("per-tensor-symmetric"));
 }
 
 TEST(Lsq, ScalesTheGradientOfItsScale) {
-  const QuantSpec spec = spec_of(Target::Feature, "per-tensor-symmetric", 4);
+  const QuantSpec spec = spec_of(Target::Activation, "per-tensor-symmetric", 4);
   const at::Tensor x = at::randn({100}).requires_grad_();
   const QuantizerPtr quantizer = calibrated("lsq", spec, x);
   call(*quantizer, x).sum().backward();
@@ -218,11 +219,12 @@ TEST(LsqPlus, StartsAtThreeSigmaOrWhereTheObserverSays) {
   const at::Tensor mean = x.mean(1), sigma = x.std(1);
   const at::Tensor reach = at::maximum((mean - 3 * sigma).abs(), (mean + 3 * sigma).abs());
   EXPECT_TRUE(at::allclose(calibrated("lsq+", channels, x)->qparams().scale, 2 * reach / 15));
-  const QuantizerPtr tensor = calibrated("lsq+", spec_of(Target::Feature, "per-tensor-affine"), x);
+  const QuantizerPtr tensor =
+      calibrated("lsq+", spec_of(Target::Activation, "per-tensor-affine"), x);
   EXPECT_TRUE(tensor->qparams().scale.requires_grad());
   EXPECT_TRUE(tensor->qparams().zero_point.requires_grad());
   EXPECT_FLOAT_EQ(tensor->qparams().scale.item<float>(), ((x.max() - x.min()) / 255).item<float>());
-  EXPECT_THROW(make("lsq+", spec_of(Target::Feature, "per-tensor-symmetric")), Error);
+  EXPECT_THROW(make("lsq+", spec_of(Target::Activation, "per-tensor-symmetric")), Error);
 }
 
 /// Where x is clipped, the limit gets the gradient: with its sign at the upper end, with the
@@ -232,7 +234,7 @@ TEST(Pact, TrainsItsLimit) {
     SCOPED_TRACE(scheme);
     const bool is_signed = std::string(scheme) == "per-tensor-symmetric";
     const at::Tensor x = at::tensor({-20., -1., 3., 12., 30.}).to(at::kFloat).requires_grad_();
-    const QuantizerPtr quantizer = calibrated("pact", spec_of(Target::Feature, scheme), x);
+    const QuantizerPtr quantizer = calibrated("pact", spec_of(Target::Activation, scheme), x);
     const at::Tensor weights = at::tensor({1., 2., 3., 4., 5.}).to(at::kFloat);
     const at::Tensor y = call(*quantizer, x);
     (y * weights).sum().backward();
@@ -288,7 +290,7 @@ TEST(Adaround, TrainsTheRounding) {
   quantizer->train();
   call(*quantizer, weight).sum().backward();
   EXPECT_TRUE(quantizer->find_tensor("v")->grad().defined());
-  EXPECT_THROW(make("adaround", spec_of(Target::Feature, "per-tensor-affine")), Error);
+  EXPECT_THROW(make("adaround", spec_of(Target::Activation, "per-tensor-affine")), Error);
 }
 
 }  // namespace

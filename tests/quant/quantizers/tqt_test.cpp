@@ -27,7 +27,7 @@ QuantizerPtr tqt(Target target, double scale) {
 /// The exported scale is the power of two of the simulation.
 TEST(Tqt, TheEffectiveScaleIsTheScale) {
   const at::Tensor x = at::randn({1000});
-  for (const Target target : {Target::Weight, Target::Feature}) {
+  for (const Target target : {Target::Weight, Target::Activation}) {
     const QuantizerPtr quantizer = tqt(target, 0.2);
     EXPECT_EQ(quantizer->qparams().scale.item<float>(), 0.25f);
     EXPECT_EQ(quantizer->final_qparams().scale.item<float>(), 0.25f);
@@ -37,7 +37,7 @@ TEST(Tqt, TheEffectiveScaleIsTheScale) {
 
 /// Clipping depends on the rounded scale: 1.7 is clipped with 0.2, but not with 0.25.
 TEST(Tqt, GradientsPassWhereNothingIsCutOff) {
-  for (const Target target : {Target::Weight, Target::Feature}) {
+  for (const Target target : {Target::Weight, Target::Activation}) {
     at::Tensor x = at::tensor({-3.f, -2.f, 0.1f, 1.7f, 1.9f});
     const QuantizerPtr quantizer = tqt(target, 0.2);
     x.requires_grad_();
@@ -47,7 +47,7 @@ TEST(Tqt, GradientsPassWhereNothingIsCutOff) {
 }
 
 TEST(Tqt, KeepsTheTypeAndNan) {
-  const QuantizerPtr quantizer = tqt(Target::Feature, 0.2);
+  const QuantizerPtr quantizer = tqt(Target::Activation, 0.2);
   const at::Tensor x = at::tensor({std::nanf(""), 0.3f});
   EXPECT_TRUE(at::isnan((*quantizer)(x).tensor()[0]).item<bool>());
   EXPECT_EQ((*quantizer)(x.to(at::kHalf)).tensor().scalar_type(), at::kHalf);

@@ -14,7 +14,7 @@ struct PrepareOptions {
   bool keep_samples = false;
   /// The quantizers that are calibrated; the others keep their scales.
   bool weights = true;
-  bool features = true;
+  bool activations = true;
   /// Limit of the memory for kept samples; the rest is stored in a file in TMPDIR.
   int64_t bytes_in_memory = int64_t{256} << 20;
 };

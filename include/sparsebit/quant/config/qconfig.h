@@ -62,10 +62,10 @@ struct QConfig {
   QuantSchedule schedule = {};
   OperatorSelection selection = {};  ///< of prepare_by_platform()
   TensorConfig weight = {};
-  TensorConfig feature = {};
+  TensorConfig activation = {};
   bool quantize_add = false;  ///< `A.QADD.ENABLE_QUANT`
   Specific weight_specific = {};
-  Specific feature_specific = {};
+  Specific activation_specific = {};
 
   /// Sets a key of `W` or `A`: set(Target::Weight, "QUANTIZER.BIT", "4"). Throws InvalidArgument,
   /// suggesting similar keys. check_qconfig() checks that all settings are compatible.

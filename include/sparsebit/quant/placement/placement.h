@@ -10,7 +10,7 @@
 namespace sparsebit::quant {
 
 /// An activation that an operator reads through a quantizer.
-struct FeaturePoint {
+struct ActivationPoint {
   fx::Node* value;
   fx::Node* consumer;
   TensorConfig config;  ///< the settings for the consumer's names
@@ -31,7 +31,7 @@ struct WeightPoint {
 
 /// The values of a model that get a quantizer. Plain data: the graph is not changed yet.
 struct Placement {
-  std::vector<FeaturePoint> features = {};
+  std::vector<ActivationPoint> activations = {};
   std::vector<WeightPoint> weights = {};
   std::vector<Decision> floats = {};  ///< why nodes or their inputs stay float
   std::vector<std::string> unused_patterns =

@@ -17,7 +17,7 @@ struct QuantPoint {
   bool observed = true;
 
   bool is_weight() const { return quantizer->spec().target == Target::Weight; }
-  bool is_feature() const { return quantizer->spec().target == Target::Feature; }
+  bool is_activation() const { return quantizer->spec().target == Target::Activation; }
   bool is_bias() const { return quantizer->spec().target == Target::Bias; }
   /// For messages: "at 'x_quantizer', the quantizer of 'x'".
   std::string place() const;

@@ -7,8 +7,8 @@
 
 namespace sparsebit::quant {
 
-/// The kind of a quantized tensor. A feature is an activation.
-enum class Target { Weight, Feature, Bias };
+/// The kind of a quantized tensor.
+enum class Target { Weight, Activation, Bias };
 
 /// The number of scales of a tensor.
 enum class Granularity {
@@ -50,7 +50,7 @@ struct IntegerRange {
 
 /// How a tensor is quantized, without the scales and zero points.
 struct QuantSpec {
-  Target target = Target::Feature;
+  Target target = Target::Activation;
   QuantScheme scheme = {};
   int bits = 8;             ///< 2 to 16
   bool restricted = false;  ///< symmetric integers without the lowest one: -127 to 127
