@@ -15,8 +15,11 @@
 #include <atomic>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <new>
 
 namespace sparsebit {
 namespace {
@@ -72,7 +75,7 @@ int64_t left_in_container() {
 
 /// What `ulimit -v` leaves beside the address space that is taken already.
 int64_t left_of_address_space() {
-  struct rlimit address_space {};
+  struct rlimit address_space{};
   if (getrlimit(RLIMIT_AS, &address_space) != 0 || address_space.rlim_cur == RLIM_INFINITY)
     return kUnlimited;
   const int64_t pages = number_in("/proc/self/statm");
@@ -104,31 +107,51 @@ void take(int64_t bytes, std::string_view purpose) {
                   kMemoryOption));
 }
 
-/// libtorch's own allocator, with a count of the bytes that are alive.
+/// Memory for tensors, aligned as libtorch does it. Not by posix_memalign(), whose freed blocks are
+/// too small for the next request of their size in the glibc of Debian 12: the heap grows whenever
+/// anything small stays between two tensors.
+class AlignedBlock {
+ public:
+  static void* allocate(size_t bytes) {
+    void* const block = std::malloc(bytes + kAlignment + sizeof(void*));
+    if (block == nullptr) return nullptr;
+    const auto start = reinterpret_cast<uintptr_t>(block) + sizeof(void*);
+    const uintptr_t aligned = (start + kAlignment - 1) / kAlignment * kAlignment;
+    auto* const memory = reinterpret_cast<void**>(aligned);
+    memory[-1] = block;
+    return memory;
+  }
+  static void release(void* memory) { std::free(block_of(memory)); }
+  static int64_t size_of(void* memory) {
+    return memory ? static_cast<int64_t>(malloc_usable_size(block_of(memory))) : 0;
+  }
+
+ private:
+  static constexpr size_t kAlignment = 64;
+  static void* block_of(void* memory) { return memory ? static_cast<void**>(memory)[-1] : nullptr; }
+};
+
+/// The memory of tensors, with a count of the bytes that are alive.
 class CountingAllocator : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) const override {
     constexpr size_t kMost = std::numeric_limits<int64_t>::max() / 2;
     take(static_cast<int64_t>(std::min(bytes, kMost)), "a tensor");
-    void* memory = nullptr;
-    try {
-      memory = c10::GetDefaultCPUAllocator()->raw_allocate(bytes);
-    } catch (...) {
+    void* const memory = bytes > 0 ? AlignedBlock::allocate(bytes) : nullptr;
+    if (bytes > 0 && memory == nullptr) {
       in_use -= static_cast<int64_t>(bytes);
-      throw;
+      throw std::bad_alloc();
     }
     // The block may be larger; release() can only ask for its real size.
-    in_use += size_of(memory) - static_cast<int64_t>(bytes);
+    in_use += AlignedBlock::size_of(memory) - static_cast<int64_t>(bytes);
     return {memory, memory, &release, c10::Device(c10::DeviceType::CPU)};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &release; }
 
  private:
-  static int64_t size_of(void* memory) { return static_cast<int64_t>(malloc_usable_size(memory)); }
-
   static void release(void* memory) {
-    in_use -= size_of(memory);
-    c10::GetDefaultCPUAllocator()->raw_deallocate(memory);
+    in_use -= AlignedBlock::size_of(memory);
+    AlignedBlock::release(memory);
   }
 };
 

@@ -4,6 +4,7 @@
 #include "deploy/onnx_links.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/quant/quantizers/bias.h"
 
 #include <ATen/ATen.h>
 
@@ -25,7 +26,9 @@ class RangeFinder {
 
   std::vector<TensorRange> find() {
     for (const quant::QuantPoint& point : model_.points()) {
-      if (!point.quantizer->is_off_for_good()) add(point);
+      const auto* bias = dynamic_cast<const quant::Bias*>(point.quantizer.get());
+      const bool is_float = point.quantizer->is_off_for_good() || (bias && bias->is_float());
+      if (!is_float) add(point);
     }
     propagate_ranges(clean_.model.graph(), ranges_);
     std::stable_sort(ranges_.begin(), ranges_.end(),

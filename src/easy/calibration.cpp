@@ -28,18 +28,20 @@
 namespace sparsebit::easy {
 namespace {
 
-void find_ranges_in_sequence(quant::QuantModel& model, const CalibrationOptions& options) {
+/// Layers that learn from samples see the outputs of the quantized layers before them; with
+/// --sequential, ranges are found on these outputs as well.
+void finish_calibration(quant::QuantModel& model, const CalibrationOptions& options) {
   std::unique_ptr<Progress> progress;
   const auto advance = [&](int64_t total) {
     if (!progress)
-      progress = std::make_unique<Progress>("calibrating layers", total,
+      progress = std::make_unique<Progress>("adjusting layers", total,
                                             shown_progress(options.common, options.json));
     progress->advance();
   };
   model.calc_qparams({.asym = true,
                       .w_quant = true,
                       .a_quant = true,
-                      .quantized_ranges = true,
+                      .quantized_ranges = options.sequential,
                       .on_node = advance});
   if (progress) progress->finish();
 }
@@ -60,7 +62,7 @@ void calibrate(quant::QuantModel& model, const PreparedData& data, data::InputCh
     progress.advance(batch.size);
   }
   progress.finish();
-  options.sequential ? find_ranges_in_sequence(model, options) : model.calc_qparams();
+  finish_calibration(model, options);
 }
 
 /// Uses batches of nearly equal size, up to 32: batch statistics depend on the batch size, and the

@@ -1,6 +1,11 @@
 #include "sparsebit/export/clipped_weights.h"
 
+#include "sparsebit/quant/quantizers/bias.h"
+
 #include <ATen/ATen.h>
+
+#include <map>
+#include <string>
 
 namespace sparsebit::exports {
 namespace {
@@ -31,12 +36,36 @@ at::Tensor clipped(quant::Quantizer& quantizer, const at::Tensor& weight) {
   return at::where(nearest == integers, inside, value_of(integers));
 }
 
+/// How many nodes of the graph read each tensor.
+std::map<std::string, int> readers_of_tensors(const fx::GraphModule& module) {
+  std::map<std::string, int> readers;
+  for (const fx::Node& node : module.graph().nodes()) {
+    if (node.op() == fx::Opcode::GetAttr) ++readers[node.target()];
+  }
+  return readers;
+}
+
+/// Stores the corrected bias: in place of the bias if no other layer reads it.
+void correct(fx::GraphModule& module, const quant::QuantPoint& point, bool is_shared) {
+  const auto& quantizer = dynamic_cast<const quant::Bias&>(*point.quantizer);
+  const at::Tensor* bias = module.find_tensor(point.value);
+  if (!quantizer.has_correction()) return;
+  if (!is_shared) return module.set_tensor(point.value, quantizer.corrected(bias->detach()));
+  const std::string path = point.name + "_corrected";
+  module.add_buffer(path, quantizer.corrected(bias->detach()));
+  fx::Node& reader = *module.graph().find(point.name);
+  const fx::Graph::InsertPoint here = module.graph().inserting_before(reader);
+  reader.replace_input_with(*reader.inputs().front(), module.graph().get_attr(path));
+}
+
 }  // namespace
 
 std::shared_ptr<fx::GraphModule> with_clipped_weights(const quant::QuantModel& model) {
   const at::NoGradGuard no_gradients;
   auto copy = model.module().clone_graph_module();
+  const std::map<std::string, int> readers = readers_of_tensors(*copy);
   for (const quant::QuantPoint& point : model.points()) {
+    if (point.is_bias()) correct(*copy, point, readers.at(point.value) > 1);
     if (!point.is_weight() || point.quantizer->is_off_for_good()) continue;
     const at::Tensor* weight = copy->find_tensor(point.value);
     copy->set_tensor(point.value, clipped(*point.quantizer, *weight));

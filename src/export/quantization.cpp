@@ -3,6 +3,7 @@
 #include "export/exporter.h"
 
 #include "sparsebit/core/error.h"
+#include "sparsebit/quant/quantizers/bias.h"
 #include "sparsebit/quant/spec/qparams.h"
 
 #include <ATen/ATen.h>
@@ -170,6 +171,9 @@ NodeResult Exporter::write_quantizer(const Node& node, const Quantizer& quantize
                   "not calibrated, so there is no scale to export");
   const at::Tensor* weight =
       input.op() == fx::Opcode::GetAttr ? module_.find_tensor(input.target()) : nullptr;
+  const auto* bias = dynamic_cast<const quant::Bias*>(&quantizer);
+  if (bias && bias->is_float() && weight && !writes_fake_quantize())
+    return writer_.constant(bias->corrected(weight->detach()), input.target());
   NodeResult result = writes_fake_quantize()
                           ? write_fake_quantize(node, quantizer, value_of(input).sym())
                       : weight ? write_weight_quantizer(node, quantizer, *weight)

@@ -36,11 +36,8 @@ std::string origin_of_quantized(const std::filesystem::path& file) {
 std::unique_ptr<quant::QuantModel> load_quantized(const std::filesystem::path& file) {
   const io::SafetensorsFile content = io::load_safetensors(file);
   const std::string& description = metadata_of(content, kKey, file);
-  return with_context(
-      [&] {
-        return quant::restore_model({content.tensors, description});
-      },
-      [&] { return "in " + file.string(); });
+  return with_context([&] { return quant::restore_model({content.tensors, description}); },
+                      [&] { return "in " + file.string(); });
 }
 
 bool is_quantized_file(const std::filesystem::path& file) {

@@ -75,6 +75,10 @@ void for_each_default(const onnx::FunctionProto& function, const Visit& visit) {
 }  // namespace
 
 bool looks_like_onnx(std::string_view bytes) {
+  // A safetensors file starts with the length of its JSON text, which may have any first byte.
+  constexpr size_t kLength = 8;
+  const bool is_safetensors = bytes.size() > kLength && bytes.substr(kLength).starts_with("{\"");
+  if (is_safetensors) return false;
   // The first field of a ModelProto is ir_version (tag 0x08), written first by every producer.
   return bytes.size() > 2 && bytes[0] == 0x08 && bytes[1] > 0 && bytes[1] < 0x40;
 }

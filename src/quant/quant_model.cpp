@@ -6,6 +6,7 @@
 #include "quant/calibration/scale_fits.h"
 #include "quant/lowering/lowering.h"
 #include "quant/lowering/split_attention.h"
+#include "quant/rounding/learn_rounding.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
@@ -285,7 +286,13 @@ void QuantModel::prepare_calibration(const PrepareOptions& options) {
   std::copy_if(points_.begin(), points_.end(), std::back_inserter(asked), [&](const auto& point) {
     return point.is_activation() ? options.activations : options.weights;
   });
-  calibration_ = std::make_unique<Calibration>(*module_, asked, fixed_batch_, options, executors_);
+  PrepareOptions prepared = options;
+  prepared.keep_samples |= learns_from_samples();
+  calibration_ = std::make_unique<Calibration>(*module_, asked, fixed_batch_, prepared, executors_);
+}
+
+bool QuantModel::learns_from_samples() const {
+  return config_.schedule.bias_correction || learns_rounding(points_);
 }
 
 void QuantModel::stop_calibration() { calibration_.reset(); }
@@ -294,10 +301,15 @@ void QuantModel::calc_qparams(const CalcOptions& options) {
   SPARSEBIT_CHECK(calibration_, InvalidArgument,
                   "call prepare_calibration() and forward() with data before calc_qparams()");
   calibration_->finish(options);
-  calibration_.reset();
   const std::string& fit = platform().scale_fit;
   if (!fit.empty()) scale_fits().get(fit)(*module_, points_);
   set_bias_scales(*module_, points_, platform());
+  if (learns_from_samples()) {
+    learn_rounding(*module_, points_, platform(), calibration_->store(), calibration_->samples(),
+                   {.calc = options, .correct_biases = config_.schedule.bias_correction},
+                   executors_);
+  }
+  calibration_.reset();
 }
 
 void QuantModel::set_quant(const Enabled& enabled) {
@@ -316,6 +328,12 @@ void QuantModel::set_quant(const Enabled& enabled) {
 
 void QuantModel::init_qat() {
   calc_qparams();
+  const at::NoGradGuard no_gradients;
+  for (const QuantPoint& point : points_) {
+    if (!point.quantizer->learned_integers()) continue;
+    at::Tensor weight = *module_->find_tensor(point.value);
+    weight.copy_(point.quantizer->take_integers());  // training starts from the learned weights
+  }
   set_quant({.weights = true, .activations = true});
   module_->train();
 }

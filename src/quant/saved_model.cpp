@@ -9,6 +9,7 @@
 #include "sparsebit/fx/ops/value_text.h"
 #include "sparsebit/fx/parser.h"
 #include "sparsebit/fx/printer.h"
+#include "sparsebit/quant/quantizers/bias.h"
 
 #include <ATen/ATen.h>
 #include <nlohmann/json.hpp>
@@ -349,9 +350,24 @@ class SavedModelReader {
     const at::Tensor* weight = module_->find_tensor(point.value);
     SPARSEBIT_CHECK(weight && weight->dim() > spec.channel_axis, InvalidModel, "the weight '",
                     point.value, "' is missing or has no axis ", spec.channel_axis);
+    check_learned(*point.quantizer, *weight);
     SPARSEBIT_CHECK(scale->dim() == 0 || scale->size(0) == weight->size(spec.channel_axis),
                     InvalidModel, "expected ", weight->size(spec.channel_axis),
                     " scales for a weight of shape ", weight->sizes(), ", found ", scale->size(0));
+  }
+
+  static void check_learned(const Quantizer& quantizer, const at::Tensor& weight) {
+    if (const at::Tensor* integers = quantizer.learned_integers()) {
+      const bool fits = integers->sizes() == weight.sizes() && !integers->is_floating_point() &&
+                        integers->ge(quantizer.spec().qmin()).all().item<bool>() &&
+                        integers->le(quantizer.spec().qmax()).all().item<bool>();
+      SPARSEBIT_CHECK(fits, InvalidModel, "its integers ", integers->sizes(),
+                      " do not fit the weight ", weight.sizes());
+    }
+    const auto* bias = dynamic_cast<const Bias*>(&quantizer);
+    SPARSEBIT_CHECK(
+        !bias || !bias->has_correction() || bias->corrected(weight).sizes() == weight.sizes(),
+        InvalidModel, "its correction does not fit the bias ", weight.sizes());
   }
 
   void read_tensors(fx::Module& module, const Json& entry) {

@@ -8,11 +8,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <memory>
 #include <thread>
+#include <vector>
 
 namespace sparsebit::memory_limit_test {
 namespace {
@@ -142,6 +145,21 @@ TEST(AvailableMemory, IsWhatAllCgroupsLeave) {
 TEST(AvailableMemory, IsLessThanTheMachineHas) {
   EXPECT_GT(available_memory(), 10 * kMegabyte);
   EXPECT_LT(available_memory(), int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE));
+}
+
+/// The blocks of freed tensors are used again, although small blocks stay between them: otherwise
+/// the heap grows with every sample whose results are kept.
+TEST_F(MemoryLimit, TheHeapDoesNotGrowAroundSmallBlocks) {
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);  // as the command does
+  std::vector<std::unique_ptr<char[]>> kept;
+  const auto round = [&] {
+    const at::Tensor tensor = at::empty({1'000'000});
+    kept.push_back(std::make_unique<char[]>(100));
+  };
+  round();
+  const size_t before = mallinfo2().arena;
+  for (int i = 0; i < 40; ++i) round();
+  EXPECT_LT(mallinfo2().arena - before, 8e6);
 }
 
 }  // namespace

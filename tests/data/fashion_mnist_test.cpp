@@ -34,8 +34,8 @@ class FashionMnist : public testing::Test {
   QuantModel calibrated(const std::string& observer, int bits) const {
     quant::QConfig config =
         quant::parse_qconfig(fs::path(SPARSEBIT_FASHION_MNIST) / "qconfig.yaml");
-    config.feature.observer.type = config.weight.observer.type = observer;
-    config.feature.quantizer.bits = config.weight.quantizer.bits = bits;
+    config.activation.observer.type = config.weight.observer.type = observer;
+    config.activation.quantizer.bits = config.weight.quantizer.bits = bits;
     const at::Tensor samples = images("train", 64);
     QuantModel model(*network_, config, {samples.narrow(0, 0, 1)});
     model.prepare_calibration();
@@ -65,7 +65,7 @@ TEST_F(FashionMnist, EightBitsLoseAlmostNothing) {
   EXPECT_GT(before, 91);
   for (const char* observer : {"minmax", "percentile", "mse", "kl_histogram"}) {
     QuantModel model = calibrated(observer, 8);
-    model.set_quant({.weights = true, .features = true});
+    model.set_quant({.weights = true, .activations = true});
     EXPECT_GT(accuracy(model.module()), before - 0.5) << observer;
   }
 }

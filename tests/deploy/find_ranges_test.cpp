@@ -7,6 +7,7 @@
 #include "sparsebit/frontends/onnx.h"
 #include "sparsebit/nn/functional.h"
 #include "sparsebit/nn/layers.h"
+#include "sparsebit/quant/quantizers/bias.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -40,6 +41,21 @@ TEST(FindRanges, TensorsHaveTheNamesOfTheCleanFile) {
                           "weight stem.weight of 'stem'", "weight a.weight of 'a'",
                           "weight up.weight of 'up'", "weight dw.weight of 'dw'",
                           "weight fc.weight of 'fc'"));
+}
+
+/// Float biases have no range, corrected or not; the clean file has the corrected ones.
+TEST(FindRanges, CorrectedBiases) {
+  quant::QConfig config = symmetric_config();
+  const std::vector<std::string> plain = outline(DeployModel(calibrated_net(config)));
+  config.schedule.bias_correction = true;
+  const QuantModel model = calibrated_net(config);
+  const DeployModel deployed(model);
+  EXPECT_EQ(outline(deployed), plain);
+  const auto again = frontends::import_onnx(onnx::ModelProto(deployed.clean()));
+  const auto& corrected = dynamic_cast<const quant::Bias&>(model.quantizer("stem_bias_quantizer"));
+  const at::Tensor bias = *model.module().find_tensor("stem.bias");
+  EXPECT_FALSE(at::equal(corrected.corrected(bias), bias));
+  EXPECT_TRUE(at::equal(*again->find_tensor("stem.bias"), corrected.corrected(bias)));
 }
 
 TEST(FindRanges, NumbersAreTheQuantizers) {

@@ -40,6 +40,7 @@ TEST(ClippedWeights, AreRoundedToTheSameIntegers) {
        {"{QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 4}, OBSERVER: {TYPE: mse}}",
         "{QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 3}, OBSERVER: {TYPE: mse}}",
         "{QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 4, TYPE: dorefa}}",
+        "{QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 4, TYPE: gptq}}",
         "{QSCHEME: per-channel-symmetric, QUANTIZER: {BIT: 4, GROUP_SIZE: 2}, "
         "SPECIFIC: [{\"up\": [\"QUANTIZER.GROUP_SIZE\", 0]}]}"}) {
     SCOPED_TRACE(weights);

@@ -177,6 +177,7 @@ TEST(QuantizedOnnx, EveryQuantizerAndWidthGivesTheSameNumbers) {
       {of_weights("BIT: 8, TYPE: lsq"), of_activations("BIT: 4, TYPE: lsq", "symmetric")},
       {of_weights("BIT: 8, TYPE: lsq+"), of_activations("BIT: 8, TYPE: lsq+")},
       {of_weights("BIT: 8, TYPE: adaround"), of_activations("BIT: 8, TYPE: pact")},
+      {of_weights("BIT: 4, TYPE: gptq"), of_activations("BIT: 8"), 21},
       {of_weights("BIT: 8, RANGE: [-64, 63]"),
        of_activations("BIT: 8, RANGE: [0, 255]", "symmetric")},
       {of_weights("BIT: 8, POT_SCALE: true"), of_activations("BIT: 8, RANGE: [-128, 127]")},
@@ -187,6 +188,19 @@ TEST(QuantizedOnnx, EveryQuantizerAndWidthGivesTheSameNumbers) {
     SCOPED_TRACE(weight + " " + activations + " at opset " + std::to_string(opset));
     QuantModel model = calibrated_net(virtual_config(weight, activations));
     expect_same(model, to_onnx(model, {.opset = opset}), 1e-5);
+  }
+}
+
+/// Where biases are int32 and where they are float.
+TEST(QuantizedOnnx, BiasesHaveTheirCorrections) {
+  for (const char* platform : {"onnxruntime", "virtual", "tensorrt"}) {
+    SCOPED_TRACE(platform);
+    quant::QConfig config = config_for(platform);
+    QuantModel plain = calibrated_net(config);
+    config.schedule.bias_correction = true;
+    QuantModel model = calibrated_net(config);
+    EXPECT_FALSE(at::equal(simulated(model), simulated(plain)));
+    expect_same(model, to_onnx(model), platform == std::string("onnxruntime") ? 1e-6 : 1e-4);
   }
 }
 

@@ -156,9 +156,7 @@ TEST(Interpreter, ErrorsNameNodeTargetAndShapes) {
   module.add_module("head", nn::Linear(4, 2));
   Interpreter interpreter(module);
   EXPECT_THAT(
-      [&] {
-        interpreter.run({at::ones({1, 3})});
-      },
+      [&] { interpreter.run({at::ones({1, 3})}); },
       ThrowsMessage<Error>(AllOf(
           HasSubstr("mat1 and mat2 shapes cannot be multiplied (1x3 and 4x2)"),
           HasSubstr("in operator 'linear' with input=Tensor[1, 3] float32, weight=Tensor[2, 4] "
@@ -175,11 +173,8 @@ TEST(Interpreter, UnknownOperatorsAreErrorsOnlyWhenTheyRun) {
 
 TEST(Interpreter, NumberOfInputsIsChecked) {
   GraphModule module = model("%x = input()\nreturn %x");
-  EXPECT_THAT(
-      [&] {
-        Interpreter(module).run({1, 2});
-      },
-      ThrowsMessage<Error>("the graph has 1 inputs, got 2"));
+  EXPECT_THAT([&] { Interpreter(module).run({1, 2}); },
+              ThrowsMessage<Error>("the graph has 1 inputs, got 2"));
   EXPECT_THAT([&] { Interpreter(module).run({}); },
               ThrowsMessage<Error>(HasSubstr("the input 'x' is missing")));
 }
@@ -189,7 +184,8 @@ TEST(RecordShapes, TheEnvironmentSetsItsWorkLimit) {
   const auto record = [&] { record_shapes(module, {at::ones({100})}); };
   EXPECT_NO_THROW(record());
   ::setenv("SPARSEBIT_MAX_WORK", "10", 1);
-  EXPECT_THAT(record, ThrowsMessage<Error>(HasSubstr("prepares; SPARSEBIT_MAX_WORK raises it")));
+  EXPECT_THAT(record, ThrowsMessage<Error>(
+                          HasSubstr("the limit of 10 are left; SPARSEBIT_MAX_WORK raises it")));
   ::setenv("SPARSEBIT_MAX_WORK", "much", 1);
   EXPECT_THAT(record, ThrowsMessage<Error>(HasSubstr("such as 1e14, found 'much'")));
   ::unsetenv("SPARSEBIT_MAX_WORK");

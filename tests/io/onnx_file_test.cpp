@@ -39,6 +39,8 @@ TEST(OnnxFile, RoundTripGivesTheSameBytes) {
   EXPECT_EQ(read_file(dir / "a.onnx"), read_file(dir / "b.onnx"));
   EXPECT_TRUE(looks_like_onnx(read_file(dir / "a.onnx")));
   EXPECT_FALSE(looks_like_onnx("PK\x03\x04"));
+  const std::string safetensors("\x08\x07\0\0\0\0\0\0{\"__metadata__\"", 22);
+  EXPECT_FALSE(looks_like_onnx(safetensors));
 }
 
 TEST(OnnxFile, LargeModelsKeepTheirWeightsBesideThem) {

@@ -39,8 +39,11 @@ at::Tensor result_of(QuantModel& model, const std::vector<fx::Value>& inputs) {
 
 /// Loading needs neither config nor data, for all quantizer types.
 TEST(SavedModel, ComputesTheSameToTheLastBit) {
-  const std::vector<std::pair<const char*, const char*>> types = {
-      {"uniform", "uniform"}, {"lsq", "lsq+"}, {"dorefa", "pact"}, {"adaround", "lsq"}};
+  const std::vector<std::pair<const char*, const char*>> types = {{"uniform", "uniform"},
+                                                                  {"lsq", "lsq+"},
+                                                                  {"dorefa", "pact"},
+                                                                  {"adaround", "lsq"},
+                                                                  {"gptq", "uniform"}};
   for (const auto& [weight, activations] : types) {
     SCOPED_TRACE(weight);
     const zoo::Example example = zoo::make("resnet20");

@@ -103,6 +103,7 @@ class QuantModel {
 
   QuantModel();
 
+  bool learns_from_samples() const;
   void insert_quantizers(const Placement& placement);
   void insert_activation_quantizers(const std::vector<ActivationPoint>& points);
   fx::Node& insert_activation_quantizer(const ActivationPoint& point, const std::string& path,

@@ -5,6 +5,7 @@
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/core/error_context.h"
+#include "sparsebit/core/memory_limit.h"
 #include "sparsebit/core/parallel.h"
 #include "sparsebit/fx/memory_groups.h"
 
@@ -24,7 +25,7 @@ Calibration::Calibration(fx::GraphModule& module, const std::vector<QuantPoint>&
       points_(points),
       samples_at_once_(options.whole_batches ? 0 : std::max<int64_t>(1, fixed_batch)),
       keeps_samples_(options.keep_samples),
-      store_(options.bytes_in_memory) {
+      store_(std::min(options.bytes_in_memory, memory_limit() / 4)) {
   const fx::MemoryGroups memory(module);
   const auto inputs = module.graph().placeholders();
   writes_inputs_ = std::any_of(inputs.begin(), inputs.end(),
@@ -107,8 +108,7 @@ void Calibration::finish(const CalcOptions& options) {
                     "quantized_ranges needs the samples: call "
                     "prepare_calibration({.keep_samples = true}) before the data");
     SPARSEBIT_CHECK(!samples_.empty(), InvalidArgument, "no data was seen, so there are no ranges");
-    return calibrate_in_sequence(module_, points_, store_, std::exchange(samples_, {}), options,
-                                 executors_);
+    return calibrate_in_sequence(module_, points_, store_, samples_, options, executors_);
   }
   const auto at_each = [&](void (Calibration::*work)(size_t)) {
     for (size_t i = 0; i < points_.size(); ++i)

@@ -28,6 +28,10 @@ class Calibration {
   /// Runs the model on a batch and returns its output.
   fx::Value show(const std::vector<fx::Value>& batch);
 
+  /// The kept samples: ids of the inputs of each in the store.
+  ValueStore& store() { return store_; }
+  const std::vector<std::vector<int64_t>>& samples() const { return samples_; }
+
   /// Calibrates all quantizers. Throws InvalidArgument, naming the quantizer, if one saw no data.
   void finish(const CalcOptions& options);
 

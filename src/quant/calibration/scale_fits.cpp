@@ -1,7 +1,7 @@
 #include "quant/calibration/scale_fits.h"
 
 #include "quant/calibration/onnxruntime_scales.h"
-#include "quant/quantizers/bias.h"
+#include "sparsebit/quant/quantizers/bias.h"
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/fx/resolve.h"
@@ -40,10 +40,14 @@ void set_bias_scales(fx::GraphModule& module, const std::vector<QuantPoint>& poi
                     "' does not belong to a layer");
     const QuantizerPtr input = quantizer_of(call->args.values().front());
     const QuantizerPtr weight = quantizer_of(call->args[call->op->weight->argument]);
-    if (!input || !weight) {
+    auto& bias = dynamic_cast<Bias&>(*point.quantizer);
+    const bool stays_float = platform.bias == platforms::BiasRule::Float;
+    if (!weight || (!input && !stays_float)) {
       point.quantizer->switch_off({DecisionKind::LayerIsFloat, point.value, layer->name()});
+    } else if (stays_float) {
+      bias.keep_float();
     } else if (input->is_calibrated() && weight->is_calibrated()) {
-      dynamic_cast<Bias&>(*point.quantizer).follow(input, weight);
+      bias.follow(input, weight);
     }
   }
 }

@@ -77,7 +77,18 @@ bool can_be_spilled(const fx::Value& value) {
 ValueStore::ValueStore(int64_t most_bytes_in_memory) : limit_(most_bytes_in_memory) {}
 ValueStore::~ValueStore() = default;
 
+int64_t ValueStore::bytes_in_memory() const {
+  const std::lock_guard lock(mutex_);
+  return in_memory_;
+}
+
+int64_t ValueStore::bytes_in_file() const {
+  const std::lock_guard lock(mutex_);
+  return file_size_;
+}
+
 int64_t ValueStore::put(fx::Value value, Where where) {
+  const std::lock_guard lock(mutex_);
   Entry entry;
   if (can_be_spilled(value)) entry.bytes = static_cast<int64_t>(value.tensor().nbytes());
   const bool is_full = in_memory_ + entry.bytes > limit_;
@@ -97,6 +108,7 @@ int64_t ValueStore::put(fx::Value value, Where where) {
 }
 
 fx::Value ValueStore::get(int64_t id) const {
+  const std::lock_guard lock(mutex_);
   const Entry& entry = entries_.at(id);
   if (entry.place < 0) return entry.value;
   const at::Tensor tensor = at::empty(entry.shape, entry.type);
@@ -105,6 +117,7 @@ fx::Value ValueStore::get(int64_t id) const {
 }
 
 void ValueStore::drop(int64_t id) {
+  const std::lock_guard lock(mutex_);
   const auto it = entries_.find(id);
   if (it->second.place < 0) {
     in_memory_ -= it->second.bytes;

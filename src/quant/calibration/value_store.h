@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <unordered_map>
 #include <vector>
 
 namespace sparsebit::quant {
 
 /// Stores values of many samples: in memory up to a limit, beyond it in a temporary file, which is
-/// removed with this object.
+/// removed with this object. Several threads may use it.
 class ValueStore {
  public:
   explicit ValueStore(int64_t most_bytes_in_memory);
@@ -26,8 +27,8 @@ class ValueStore {
   fx::Value get(int64_t id) const;
   void drop(int64_t id);
 
-  int64_t bytes_in_memory() const { return in_memory_; }
-  int64_t bytes_in_file() const { return file_size_; }
+  int64_t bytes_in_memory() const;
+  int64_t bytes_in_file() const;
 
  private:
   struct Entry;
@@ -35,6 +36,7 @@ class ValueStore {
 
   int64_t place_in_file(int64_t bytes);
 
+  mutable std::mutex mutex_;
   int64_t limit_;
   int64_t in_memory_ = 0;
   int64_t file_size_ = 0;

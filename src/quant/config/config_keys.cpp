@@ -235,7 +235,7 @@ void check_quantizer(const TensorConfig& config, Target target, const Check& che
   const bool weights = target == Target::Weight;
   const bool per_channel = config.scheme->granularity == Granularity::PerChannel;
   const bool symmetric = config.scheme->symmetry == Symmetry::Symmetric;
-  check(weights || type != "adaround", key, "adaround is for weights only");
+  check(weights || (type != "adaround" && type != "gptq"), key, type + " is for weights only");
   check(!weights || type != "pact", key, "pact is for activations only");
   check(type != "pact" || !per_channel, key,
         "pact has one scale per tensor: set QSCHEME per-tensor-...");

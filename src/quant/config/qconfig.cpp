@@ -117,7 +117,7 @@ QuantSchedule read_schedule(const Yaml& map) {
   QuantSchedule schedule;
   if (map.is_null()) return schedule;
   std::vector<std::string> known = {"FUSE_BN", "BN_TUNING", "DISABLE_UNNECESSARY_QUANT",
-                                    "FLOAT_WHERE_FASTER"};
+                                    "FLOAT_WHERE_FASTER", "BIAS_CORRECTION"};
   for (const std::string& pass : passes::passes().names()) known.push_back(upper_case(pass));
   Places places;
   for (const auto& [name, value] : map.entries()) {
@@ -127,6 +127,8 @@ QuantSchedule read_schedule(const Yaml& map) {
       schedule.fuse_bn = value.to_bool();
     } else if (key == "FLOAT_WHERE_FASTER") {
       schedule.float_where_faster = value.to_bool();
+    } else if (key == "BIAS_CORRECTION") {
+      schedule.bias_correction = value.to_bool();
     } else if (key == "BN_TUNING") {
       schedule.bn_tuning = value.to_bool();
     } else if (key == "DISABLE_UNNECESSARY_QUANT") {

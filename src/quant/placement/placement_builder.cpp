@@ -147,13 +147,16 @@ void PlacementBuilder::add_weight(Node& node, const fx::OperatorCall& call,
 void PlacementBuilder::add_bias(Node& node, const fx::OperatorCall& call,
                                 const TensorConfig& of_weight) {
   const bool has_bias = call.args.has("bias") && is_constant(call.args["bias"]);
-  if (!has_bias || platform_.bias == platforms::BiasRule::Float) return;
+  const bool stays_float = platform_.bias == platforms::BiasRule::Float;
+  if (!has_bias || (stays_float && !config_.schedule.bias_correction)) return;
   if (platform_.bias == platforms::BiasRule::Quantized) {
     placement_.weights.push_back({&node, "bias", 0, of_weight});
     return;
   }
   TensorConfig config;
-  config.scheme = QuantScheme{of_weight.scheme->granularity, Symmetry::Symmetric};
+  const Granularity of_scales = of_weight.scheme->granularity;
+  config.scheme =
+      QuantScheme{stays_float ? Granularity::PerTensor : of_scales, Symmetry::Symmetric};
   config.quantizer.bits = kBitsOfBias;
   placement_.weights.push_back({&node, "bias", 0, config, Target::Bias});
 }

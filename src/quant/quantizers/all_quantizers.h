@@ -7,6 +7,7 @@
 namespace sparsebit::quant {
 
 QuantizerPtr make_uniform(const QuantSpec&, const TensorConfig&);   ///< fixed scales
+QuantizerPtr make_gptq(const QuantSpec&, const TensorConfig&);      ///< closed-form rounding
 QuantizerPtr make_dorefa(const QuantSpec&, const TensorConfig&);    ///< of tanh(x)
 QuantizerPtr make_lsq(const QuantSpec&, const TensorConfig&);       ///< trained scales
 QuantizerPtr make_lsq_plus(const QuantSpec&, const TensorConfig&);  ///< trained zero points, too

@@ -1,4 +1,4 @@
-#include "quant/quantizers/bias.h"
+#include "sparsebit/quant/quantizers/bias.h"
 
 #include "quant/quantizers/all_quantizers.h"
 
@@ -7,6 +7,11 @@
 #include <ATen/ATen.h>
 
 namespace sparsebit::quant {
+namespace {
+
+constexpr const char* kCorrection = "correction";
+
+}  // namespace
 
 void Bias::follow(std::shared_ptr<const Quantizer> input, std::shared_ptr<const Quantizer> weight) {
   input_ = std::move(input);
@@ -20,14 +25,40 @@ QParams Bias::qparams() const {
   return {scale, at::zeros_like(scale)};
 }
 
+std::string Bias::summary() const {
+  if (is_off_for_good()) return Quantizer::summary();
+  const std::string type =
+      is_float() ? "float" : spec().type_name() + " with input scale * weight scale";
+  return has_correction() ? type + ", corrected" : type;
+}
+
 QParams Bias::find_qparams() {
   throw Error(ErrorKind::Internal, "the scale of a bias follows from its layer's input and weight");
 }
 
+void Bias::keep_float() {
+  input_ = nullptr;
+  weight_ = nullptr;
+  set_qparams({at::ones({}), at::zeros({})});
+}
+
+void Bias::set_correction(const at::Tensor& correction) {
+  add_buffer(kCorrection, correction.detach().to(at::kFloat).clone());
+}
+
+bool Bias::has_correction() const { return find_tensor(kCorrection) != nullptr; }
+
+at::Tensor Bias::corrected(const at::Tensor& bias) const {
+  const at::Tensor* correction = find_tensor(kCorrection);
+  return correction ? bias + correction->to(bias.scalar_type()) : bias;
+}
+
 /// In double: int32 values exceed the precision of the float32 arithmetic of fake_quant().
 at::Tensor Bias::simulate(const at::Tensor& x) const {
+  if (is_float()) return corrected(x);
   const at::Tensor scale = qparams().scale;
-  const at::Tensor steps = at::round(x.to(at::kDouble) / scale).clamp(-2147483648., 2147483647.);
+  const at::Tensor steps =
+      at::round(corrected(x).to(at::kDouble) / scale).clamp(-2147483648., 2147483647.);
   return steps.to(at::kFloat) * scale;
 }
 

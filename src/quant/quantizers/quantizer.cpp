@@ -9,6 +9,9 @@
 namespace sparsebit::quant {
 namespace {
 
+/// The buffer with the learned integers of a weight.
+constexpr const char* kIntegers = "integers";
+
 DecisionKind disabled_kind(const QuantSpec& spec) {
   return spec.target == Target::Activation ? DecisionKind::ActivationDisabled
                                            : DecisionKind::WeightDisabled;
@@ -82,6 +85,7 @@ void Quantizer::calibrate() {
 QParams Quantizer::qparams() const { return {*find_tensor("scale"), *find_tensor("zero_point")}; }
 
 void Quantizer::set_qparams(const QParams& qparams) {
+  remove(kIntegers);
   store("scale", qparams.scale, trains_scale());
   store("zero_point", qparams.zero_point, trains_zero_point());
   calibrated_ = true;
@@ -93,8 +97,7 @@ void Quantizer::restore(const State& state) {
   why_off_ = state.why_off;
 }
 
-/// Stores a tensor as a parameter if it is trained, else as a buffer, and removes the old one.
-void Quantizer::store(const std::string& name, const at::Tensor& tensor, bool trained) {
+void Quantizer::remove(const std::string& name) {
   std::unordered_set<std::string> others;
   for (const auto& child : children()) others.insert(child.key());
   for (const fx::NamedTensors* tensors : {&own_parameters(), &own_buffers()}) {
@@ -103,6 +106,11 @@ void Quantizer::store(const std::string& name, const at::Tensor& tensor, bool tr
     }
   }
   keep_only(others);
+}
+
+/// Stores a tensor as a parameter if it is trained, else as a buffer, and removes the old one.
+void Quantizer::store(const std::string& name, const at::Tensor& tensor, bool trained) {
+  remove(name);
   if (trained) {
     add_parameter(name, tensor.detach().clone());
   } else {
@@ -120,19 +128,47 @@ QParams Quantizer::final_qparams() const {
 
 at::Tensor Quantizer::integers(const at::Tensor& x) const {
   SPARSEBIT_CHECK(calibrated_, InvalidArgument, "it is not calibrated, so there are no integers");
+  if (const at::Tensor* learned = learned_integers()) return learned->to(at::kInt);
   const at::NoGradGuard no_gradients;
   const QParams found = final_qparams();
   const at::Tensor steps = simulate(x.detach()) / spread_over(found.scale, x, spec_);
   return at::round(steps + spread_over(found.zero_point, x, spec_)).to(at::kInt);
 }
 
+void Quantizer::set_integers(const at::Tensor& integers) {
+  SPARSEBIT_CHECK(calibrated_ && spec_.target == Target::Weight && has_uniform_steps(),
+                  InvalidArgument, "integers can only be set for a calibrated weight with scales");
+  const bool in_range =
+      integers.ge(spec_.qmin()).logical_and(integers.le(spec_.qmax())).all().item<bool>();
+  SPARSEBIT_CHECK(in_range, InvalidArgument, "expected integers from ", spec_.qmin(), " to ",
+                  spec_.qmax());
+  const at::ScalarType type = spec_.bits > 8 ? at::kInt : spec_.qmin() < 0 ? at::kChar : at::kByte;
+  store(kIntegers, integers.to(type), /*trained=*/false);
+}
+
+const at::Tensor* Quantizer::learned_integers() const { return find_tensor(kIntegers); }
+
+at::Tensor Quantizer::take_integers() {
+  const at::Tensor values = values_of(*learned_integers());
+  remove(kIntegers);
+  return values;
+}
+
+at::Tensor Quantizer::values_of(const at::Tensor& integers) const {
+  const QParams found = final_qparams();
+  const at::Tensor floats = integers.to(at::kFloat);
+  return (floats - spread_over(found.zero_point, floats, spec_)) *
+         spread_over(found.scale, floats, spec_);
+}
+
 fx::Value Quantizer::forward(const fx::Args& in) {
-  return is_enabled() ? fx::Value(simulate(in.tensor("input"))) : in["input"];
+  if (!is_enabled()) return in["input"];
+  if (const at::Tensor* learned = learned_integers()) return values_of(*learned);
+  return simulate(in.tensor("input"));
 }
 
 std::string Quantizer::summary() const {
   if (is_off_for_good()) return c10::str("float, ", to_string(why_off_->kind));
-  if (spec_.target == Target::Bias) return spec_.type_name() + " with input scale * weight scale";
   const std::string& type = config_.quantizer.type;
   const std::string range =
       spec_.range ? c10::str(" [", spec_.range->low, ", ", spec_.range->high, "]") : "";
@@ -144,6 +180,7 @@ Registry<QuantizerFactory>& quantizers() {
   static Registry<QuantizerFactory> registry = [] {
     Registry<QuantizerFactory> r("quantizer");
     r.add("uniform", make_uniform);
+    r.add("gptq", make_gptq);
     r.add("dorefa", make_dorefa);
     r.add("lsq", make_lsq);
     r.add("lsq+", make_lsq_plus);

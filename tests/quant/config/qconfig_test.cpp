@@ -214,7 +214,7 @@ TEST(QConfig, TheExamplesAreRead) {
     EXPECT_NO_THROW(parse_qconfig(entry.path()));
     ++count;
   }
-  EXPECT_EQ(count, 15);
+  EXPECT_EQ(count, 17);
 }
 
 // --- SPECIFIC -----------------------------------------------------------------------------------

@@ -127,6 +127,25 @@ TEST(Quantizers, OtherBitsHaveAllOfTheirIntegers) {
   EXPECT_EQ(quantizer->summary(), "int4 per-tensor-symmetric minmax");
 }
 
+TEST(Quantizers, LearnedIntegersReplaceRounding) {
+  const at::Tensor x = at::randn({3, 5});
+  const QuantizerPtr quantizer =
+      calibrated("gptq", spec_of(Target::Weight, "per-channel-symmetric", 4), x);
+  const at::Tensor nearest = quantizer->integers(x), other = (nearest - 1).clamp(-8, 7);
+  quantizer->set_integers(other);
+  const auto copy = std::dynamic_pointer_cast<Quantizer>(quantizer->clone());
+  for (const QuantizerPtr& q : {quantizer, copy}) {
+    EXPECT_TRUE(at::equal(q->integers(x), other));
+    const at::Tensor scale = q->qparams().scale.unsqueeze(1);
+    EXPECT_TRUE(at::equal((*q)(x).tensor(), other * scale));
+    q->set_enabled(false);
+    EXPECT_TRUE(at::equal((*q)(x).tensor(), x));
+  }
+  EXPECT_THROW(quantizer->set_integers(at::full({3, 5}, 8)), Error);
+  quantizer->set_qparams(quantizer->qparams());
+  EXPECT_TRUE(at::equal(quantizer->integers(x), nearest)) << "new scales, new integers";
+}
+
 // --- each by itself -----------------------------------------------------------------------------
 
 TEST(Uniform, IsFakeQuant) {

@@ -35,6 +35,8 @@ struct QuantSchedule {
   bool fuse_bn = false;
   bool bn_tuning = false;  ///< batch norms are kept for batchnorm_tuning()
   bool disable_unnecessary_quant = true;
+  /// Biases get a correction of the mean error of their layer, from the calibration samples.
+  bool bias_correction = false;
   /// Operators stay float where integers would be slower, by the platform's costs and the recorded
   /// shapes.
   bool float_where_faster = false;

@@ -73,8 +73,21 @@ class Quantizer : public fx::Module {
   virtual std::optional<double> squeezes_by() const { return std::nullopt; }
   /// Whether the integers stay the same if a tensor and its scales are multiplied by one factor.
   virtual bool is_scale_free() const { return false; }
-  /// Sets the parameters as calibrate() does.
+  /// Sets the parameters as calibrate() does. Learned integers are dropped: they were for the old
+  /// scales.
   void set_qparams(const QParams& qparams);
+
+  /// Whether the integers of a weight are to be learned from the layer's inputs, see
+  /// quant/rounding/learn_rounding.h.
+  virtual bool learns_rounding() const { return false; }
+  /// Sets the integers of a weight: from now on these are its quantized values, not the nearest
+  /// ones. They must be in the range of the spec.
+  void set_integers(const at::Tensor& integers);
+  /// Null if they were not set.
+  const at::Tensor* learned_integers() const;
+  /// Goes back to rounding to nearest. Returns what the integers represent: the weights from which
+  /// training starts.
+  at::Tensor take_integers();
 
   /// The state that is not in its tensors.
   struct State {
@@ -89,7 +102,7 @@ class Quantizer : public fx::Module {
   fx::Value forward(const fx::Args& in) override;
 
   /// `uint8 per-tensor-affine minmax`, with the quantizer's type if it is not `uniform`
-  std::string summary() const;
+  virtual std::string summary() const;
 
  protected:
   /// Quantizes and dequantizes x. Called only after calibration.
@@ -105,6 +118,8 @@ class Quantizer : public fx::Module {
 
  private:
   void store(const std::string& name, const at::Tensor& tensor, bool trained);
+  void remove(const std::string& name);
+  at::Tensor values_of(const at::Tensor& integers) const;
 
   QuantSpec spec_;
   TensorConfig config_;

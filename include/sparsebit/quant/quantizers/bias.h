@@ -7,7 +7,8 @@
 namespace sparsebit::quant {
 
 /// Quantizes a bias to int32 with input scale * weight scale, so that it can be added to the
-/// integer sums of a layer. Cannot be chosen in a config.
+/// integer sums of a layer, after adding a correction of the mean error of the layer. Cannot be
+/// chosen in a config.
 class Bias : public CloneableQuantizer<Bias> {
  public:
   Bias(const QuantSpec& spec, const TensorConfig& config)
@@ -17,7 +18,18 @@ class Bias : public CloneableQuantizer<Bias> {
   /// quantizers must be calibrated.
   void follow(std::shared_ptr<const Quantizer> input, std::shared_ptr<const Quantizer> weight);
 
+  /// For platforms with float biases: only the correction is added.
+  void keep_float();
+  bool is_float() const { return is_calibrated() && !input_; }
+
+  /// Sets what is added to the bias while the quantizer is on: [outputs], float32.
+  void set_correction(const at::Tensor& correction);
+  bool has_correction() const;
+  /// The bias with its correction, not rounded.
+  at::Tensor corrected(const at::Tensor& bias) const;
+
   QParams qparams() const override;
+  std::string summary() const override;
 
  private:
   QParams find_qparams() override;

@@ -1,0 +1,194 @@
+#include "quant/rounding/learn_rounding.h"
+
+#include "quant/calibration/stream.h"
+#include "quant/quantizers/quantizers_as_before.h"
+#include "quant/rounding/layer_matrix.h"
+#include "quant/rounding/layer_rounding.h"
+#include "quant/rounding/moments.h"
+#include "sparsebit/quant/quantizers/bias.h"
+
+#include "sparsebit/core/error_context.h"
+#include "sparsebit/core/parallel.h"
+#include "sparsebit/fx/resolve.h"
+#include "sparsebit/quant/kernels/onnxruntime_kernels.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace sparsebit::quant {
+namespace {
+
+using fx::Node;
+
+/// A layer with constant weights that are quantized.
+struct LearnedLayer {
+  fx::OperatorCall call;
+  const QuantPoint* weight;
+  const QuantPoint* bias;  ///< null: nothing can be corrected
+  const Node* input;       ///< what the layer reads, through its quantizer if it has one
+};
+
+class Learner {
+ public:
+  Learner(fx::GraphModule& module, const std::vector<QuantPoint>& points,
+          const platforms::Platform& platform, ValueStore& store, const LearnOptions& options,
+          const fx::ExecutorFactory& executors)
+      : module_(module),
+        options_(options),
+        floats_(module, store, executors),
+        quantized_(module, store, executors,
+                   {.kernels = options.calc.asym && options.calc.a_quant ? float_kernels(platform)
+                                                                         : nullptr}) {
+    for (const QuantPoint& point : points) points_[point.quantizer.get()] = &point;
+    for (const QuantPoint& point : points) {
+      if (!point.is_bias()) continue;
+      for (const std::string& layer : point.consumers) biases_[layer] = &point;
+    }
+  }
+
+  void run(const std::vector<std::vector<int64_t>>& samples) {
+    floats_.start(samples, /*keep=*/true);
+    quantized_.start(samples);
+    const auto& nodes = module_.graph().nodes();
+    for (const Node& node : nodes) {
+      if (floats_.computes(node)) run_node(node);
+      floats_.drop_unused_after(node);
+      quantized_.drop_unused_after(node);
+      if (options_.calc.on_node) options_.calc.on_node(std::ssize(nodes));
+    }
+  }
+
+ private:
+  void run_node(const Node& node) {
+    if (Quantizer* quantizer = find_quantizer(module_, node))
+      return run_quantizer(node, *quantizer);
+    if (const std::optional<LearnedLayer> layer = layer_at(node))
+      with_context([&] { learn(*layer); }, [&] { return "at layer '" + node.name() + "'"; });
+    floats_.run_node(node);
+    quantized_.run_node(node);
+  }
+
+  void run_quantizer(const Node& node, Quantizer& quantizer) {
+    floats_.run_node(node);
+    quantizer.set_enabled(is_on(quantizer));
+    quantized_.run_node(node);
+    quantizer.set_enabled(false);
+  }
+
+  /// Whether the layers after it see its quantized values.
+  bool is_on(const Quantizer& quantizer) const {
+    const bool is_activation = quantizer.spec().target == Target::Activation;
+    return options_.calc.asym && quantizer.is_calibrated() &&
+           (is_activation ? options_.calc.a_quant : options_.calc.w_quant);
+  }
+
+  /// The calibrated point whose quantizer an argument calls; null if there is none.
+  const QuantPoint* point_of(const fx::Value& argument) const {
+    const Quantizer* quantizer =
+        argument.is_node() ? find_quantizer(module_, argument.node()) : nullptr;
+    const auto it = points_.find(quantizer);
+    return it == points_.end() || !quantizer->is_calibrated() ? nullptr : it->second;
+  }
+
+  std::optional<LearnedLayer> layer_at(const Node& node) const {
+    std::optional<fx::OperatorCall> call = fx::resolve(node, module_);
+    if (!call || !LayerMatrix::fits(*call)) return std::nullopt;
+    const QuantPoint* weight = point_of(call->args[call->op->weight->argument]);
+    const fx::Value& input = call->args.values().front();
+    if (!weight || !weight->is_weight() || !input.is_node()) return std::nullopt;
+    const auto bias = biases_.find(node.name());
+    const bool corrects = options_.correct_biases && bias != biases_.end() &&
+                          !bias->second->quantizer->is_off_for_good();
+    const bool rounds =
+        weight->quantizer->learns_rounding() && !weight->quantizer->learned_integers();
+    if (!corrects && !rounds) return std::nullopt;
+    return LearnedLayer{*call, weight, corrects ? bias->second : nullptr, &input.node()};
+  }
+
+  void learn(const LearnedLayer& layer) {
+    const at::Tensor weight = module_.find_tensor(layer.weight->value)->detach().to(at::kFloat);
+    const LayerMatrix matrix(layer.call, weight);
+    const Moments moments = moments_at(layer, matrix);
+    if (moments.count == 0) return;
+    const OneThread same_bits;
+    Quantizer& quantizer = *layer.weight->quantizer;
+    if (quantizer.learns_rounding() && !quantizer.learned_integers())
+      quantizer.set_integers(rounded_to_moments(weight, matrix, moments, quantizer,
+                                                /*bias_follows=*/layer.bias != nullptr));
+    if (layer.bias) {
+      auto& bias = dynamic_cast<Bias&>(*layer.bias->quantizer);
+      bias.set_correction(mean_error(weight, matrix, moments, quantizer));
+    }
+    refresh(layer);
+  }
+
+  /// The quantized weight and bias were computed before they changed.
+  void refresh(const LearnedLayer& layer) {
+    for (const char* name : {layer.call.op->weight->argument.c_str(), "bias"}) {
+      const fx::Value& argument = layer.call.args[name];
+      Quantizer* quantizer =
+          argument.is_node() ? find_quantizer(module_, argument.node()) : nullptr;
+      if (!quantizer || !is_on(*quantizer)) continue;
+      const at::Tensor* tensor = module_.find_tensor(argument.node().inputs().front()->target());
+      quantizer->set_enabled(true);
+      quantized_.set_constant(argument.node(), (*quantizer)(fx::Value(*tensor)));
+      quantizer->set_enabled(false);
+    }
+  }
+
+  Moments moments_at(const LearnedLayer& layer, const LayerMatrix& matrix) const {
+    const auto rows = [&](const Stream& stream, size_t sample) {
+      const fx::Value value = stream.value_of(*layer.input, sample);
+      return value.is_tensor() && value.tensor().is_floating_point() && value.tensor().numel() > 0
+                 ? matrix.rows(value.tensor().to(at::kFloat))
+                 : at::Tensor();
+    };
+    const auto of_sample = [&](size_t sample) -> Moments {
+      const at::NoGradGuard no_gradients;
+      const at::Tensor quantized = rows(quantized_, sample);
+      if (!quantized.defined()) return {};
+      return moments_of(quantized, options_.calc.asym ? rows(floats_, sample) : at::Tensor());
+    };
+    Moments sum;
+    const auto samples =
+        static_cast<int64_t>(quantized_.is_constant(*layer.input) ? 1 : quantized_.samples());
+    const int64_t at_once = std::max(1, at::get_num_threads());
+    for (int64_t start = 0; start < samples; start += at_once) {
+      const int64_t count = std::min(at_once, samples - start);
+      std::vector<Moments> parts(static_cast<size_t>(count));
+      parallel_for(count, static_cast<int>(at_once), [&](int64_t i, int) {
+        parts[static_cast<size_t>(i)] = of_sample(static_cast<size_t>(start + i));
+      });
+      for (const Moments& part : parts) sum.add(part);  // in the order of the samples
+    }
+    return sum;
+  }
+
+  fx::GraphModule& module_;
+  LearnOptions options_;
+  Stream floats_, quantized_;
+  std::unordered_map<const Quantizer*, const QuantPoint*> points_;
+  std::unordered_map<std::string, const QuantPoint*> biases_;  // by layer
+};
+
+}  // namespace
+
+bool learns_rounding(const std::vector<QuantPoint>& points) {
+  return std::any_of(points.begin(), points.end(), [](const QuantPoint& point) {
+    return point.is_weight() && point.quantizer->learns_rounding();
+  });
+}
+
+void learn_rounding(fx::GraphModule& module, const std::vector<QuantPoint>& points,
+                    const platforms::Platform& platform, ValueStore& store,
+                    const std::vector<std::vector<int64_t>>& samples, const LearnOptions& options,
+                    const fx::ExecutorFactory& executors) {
+  const at::NoGradGuard no_gradients;
+  const QuantizersAsBefore all_off(points);
+  Learner(module, points, platform, store, options, executors).run(samples);
+}
+
+}  // namespace sparsebit::quant
