@@ -60,6 +60,14 @@ fs::path labels_beside(const fs::path& images) {
   return is_there(labels) ? labels : fs::path();
 }
 
+/// Whether all numbers are integers that int64 can hold.
+bool are_integers(const at::Tensor& numbers) {
+  if (!numbers.is_floating_point()) return true;
+  constexpr double kMost = 9007199254740992.;        // 2^53: above, floats skip integers
+  const at::Tensor exact = numbers.to(at::kDouble);  // libtorch cannot round float16
+  return exact.eq(exact.round()).logical_and(exact.abs().le(kMost)).all().item<bool>();
+}
+
 constexpr int64_t kCifarPixels = 3 * 32 * 32;
 constexpr int64_t kCifarRecord = 1 + kCifarPixels;
 
@@ -73,10 +81,8 @@ DatasetPtr dataset_of(const at::Tensor& samples, const at::Tensor& labels,
                   InvalidArgument, description, ": expected one label for each of ",
                   samples.size(0), " samples, found labels of shape ",
                   labels.defined() ? labels.sizes() : at::IntArrayRef());
-  // float64, because libtorch cannot round float16.
-  const at::Tensor numbers = labels.defined() ? labels.to(at::kDouble) : labels;
-  const bool whole = !labels.defined() || numbers.eq(numbers.round()).all().item<bool>();
-  SPARSEBIT_CHECK(whole, InvalidArgument, description, ": labels must be integers");
+  SPARSEBIT_CHECK(!labels.defined() || are_integers(labels), InvalidArgument, description,
+                  ": labels must be integers");
   return std::make_unique<ArrayDataset>(samples, labels, description);
 }
 

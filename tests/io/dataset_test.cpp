@@ -8,7 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
+#include <limits>
 
 namespace sparsebit::io::dataset_test {
 namespace {
@@ -115,6 +117,8 @@ TEST(Dataset, LabelsAreWholeNumbersOfAnyType) {
     EXPECT_EQ(dataset_of(x, y.to(type), "test")->get(2).label, 2) << type;
   for (const at::ScalarType type : {at::kHalf, at::kFloat})
     EXPECT_THROW(dataset_of(x, y.to(type) + 0.5, "test"), Error) << type;
+  for (const double number : {std::numeric_limits<double>::infinity(), 1e30, std::nan("")})
+    EXPECT_THROW(dataset_of(x, at::full({3}, number, at::kDouble), "test"), Error) << number;
 }
 
 TEST(Dataset, DamagedArchivesAreErrors) {
