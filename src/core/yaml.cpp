@@ -198,7 +198,8 @@ class YamlReader {
 // --- reading -----------------------------------------------------------------------------------
 
 std::string Yaml::where() const {
-  return (file_ ? *file_ : "") + ":" + std::to_string(line_) + (path_.empty() ? "" : ": " + path_);
+  const std::string line = line_ > 0 ? ":" + std::to_string(line_) : "";  // 0: an empty file
+  return (file_ ? *file_ : "") + line + (path_.empty() ? "" : ": " + path_);
 }
 
 std::string Yaml::describe() const {

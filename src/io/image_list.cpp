@@ -42,7 +42,10 @@ bool is_image_list(const fs::path& file) {
   std::string line(kLongestLine, '\0');
   while (in.getline(line.data(), kLongestLine)) {
     std::string text = line.c_str();
-    if (has_content(text)) return has_image_suffix(split_line(text).file);
+    if (!has_content(text)) continue;
+    // What follows a tab may be no class number; then the error of read_image_list() says so.
+    return has_image_suffix(split_line(text).file) ||
+           has_image_suffix(text.substr(0, text.find('\t')));
   }
   return false;
 }

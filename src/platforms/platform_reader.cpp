@@ -257,6 +257,8 @@ PlatformPtr parse_platform(std::string_view yaml, const std::string& name_of_tex
   const Yaml document = parse_yaml(yaml, name_of_text);
   SPARSEBIT_CHECK(document.is_map(), InvalidArgument, document.where(),
                   ": expected a platform (name: ..., operators: ...), found ", document.describe());
+  SPARSEBIT_CHECK(!document.find("W") && !document.find("A"), InvalidArgument, document.where(),
+                  ": this is a quantization config, not a platform; the command takes it with -c");
   auto platform = std::make_shared<Platform>(base_of(document));
   platform->text = yaml;
   platform->name.clear();

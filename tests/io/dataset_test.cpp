@@ -179,6 +179,15 @@ TEST(Dataset, ListsOfImages) {
   }
 }
 
+TEST(Dataset, AWordIsNoClassNumber) {
+  const test::TempDir folder;
+  write(folder.path() / "list.tsv", "a.png\tdog\n");
+  EXPECT_THAT([&] { open_dataset(folder.path() / "list.tsv"); },
+              testing::ThrowsMessage<Error>(
+                  testing::HasSubstr("list.tsv:1: expected an image (.jpg, .jpeg, .png, .bmp) and "
+                                     "optionally a class number, found 'a.png\tdog'")));
+}
+
 TEST(Dataset, WrongListsNameTheirLine) {
   const test::TempDir folder;
   write(folder.path() / "c.bmp", bitmap(1, 2, 3));

@@ -42,6 +42,9 @@ operators:
 
 TEST(PlatformReader, ErrorsNameTheLine) {
   EXPECT_EQ(error_of("summary: x"), "p.yaml:1: 'name' is missing");
+  EXPECT_EQ(
+      error_of("BACKEND: x\nW: {QSCHEME: per-tensor-affine}"),
+      "p.yaml:1: this is a quantization config, not a platform; the command takes it with -c");
   EXPECT_EQ(error_of("name: x"),
             "p.yaml:1: 'config' is missing: the default settings of the platform");
   EXPECT_EQ(error_of("name: x\nweight: {}"),

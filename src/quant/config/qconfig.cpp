@@ -192,6 +192,10 @@ QConfig parse_qconfig(const Yaml& document, platforms::PlatformPtr platform) {
                                           "SCHEDULE", "W",      "A"};
   SPARSEBIT_CHECK(document.is_map(), InvalidArgument, document.where(),
                   ": expected a config (W: ..., A: ...), found ", document.describe());
+  SPARSEBIT_CHECK(!document.find("operators") && !document.find("based_on"), InvalidArgument,
+                  document.where(),
+                  ": this is a platform, not a quantization config; the command takes it with "
+                  "--platform");
   Places places;
   for (const auto& [name, value] : document.entries()) {
     const std::string key = upper_case(name);

@@ -168,7 +168,10 @@ TEST(QConfig, WhatIsMandatory) {
   EXPECT_EQ(error_of("W: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}\n"),
             "q.yaml:1: A: QSCHEME is missing");
   EXPECT_EQ(error_of("W: {QSCHEME: per-tensor-affine}\n"), "q.yaml:1: W: QUANTIZER.BIT is missing");
-  EXPECT_THAT(error_of(""), HasSubstr("expected a config (W: ..., A: ...), found nothing"));
+  EXPECT_EQ(error_of(""), "q.yaml: expected a config (W: ..., A: ...), found nothing");
+  EXPECT_EQ(error_of("name: x\noperators: {}"),
+            "q.yaml:1: this is a platform, not a quantization config; the command takes it with "
+            "--platform");
 }
 
 TEST(QConfig, KeysThatDifferInCaseOnlyAreOne) {
