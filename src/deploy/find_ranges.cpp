@@ -26,9 +26,7 @@ class RangeFinder {
 
   std::vector<TensorRange> find() {
     for (const quant::QuantPoint& point : model_.points()) {
-      const auto* bias = dynamic_cast<const quant::Bias*>(point.quantizer.get());
-      const bool is_float = point.quantizer->is_off_for_good() || (bias && bias->is_float());
-      if (!is_float) add(point);
+      if (!quant::stays_float(*point.quantizer)) add(point);
     }
     propagate_ranges(clean_.model.graph(), ranges_);
     std::stable_sort(ranges_.begin(), ranges_.end(),

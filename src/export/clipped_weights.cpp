@@ -36,11 +36,12 @@ at::Tensor clipped(quant::Quantizer& quantizer, const at::Tensor& weight) {
   return at::where(nearest == integers, inside, value_of(integers));
 }
 
-/// How many nodes of the graph read each tensor.
+/// How many consumers each tensor has in the graph.
 std::map<std::string, int> readers_of_tensors(const fx::GraphModule& module) {
   std::map<std::string, int> readers;
   for (const fx::Node& node : module.graph().nodes()) {
-    if (node.op() == fx::Opcode::GetAttr) ++readers[node.target()];
+    if (node.op() == fx::Opcode::GetAttr)
+      readers[node.target()] += static_cast<int>(node.users().size());
   }
   return readers;
 }
@@ -48,11 +49,11 @@ std::map<std::string, int> readers_of_tensors(const fx::GraphModule& module) {
 /// Stores the corrected bias: in place of the bias if no other layer reads it.
 void correct(fx::GraphModule& module, const quant::QuantPoint& point, bool is_shared) {
   const auto& quantizer = dynamic_cast<const quant::Bias&>(*point.quantizer);
-  const at::Tensor* bias = module.find_tensor(point.value);
-  if (!quantizer.has_correction()) return;
-  if (!is_shared) return module.set_tensor(point.value, quantizer.corrected(bias->detach()));
+  if (!quantizer.has_correction() || quantizer.is_off_for_good()) return;
+  const at::Tensor corrected = quantizer.corrected(module.find_tensor(point.value)->detach());
+  if (!is_shared) return module.set_tensor(point.value, corrected);
   const std::string path = point.name + "_corrected";
-  module.add_buffer(path, quantizer.corrected(bias->detach()));
+  module.add_buffer(path, corrected);
   fx::Node& reader = *module.graph().find(point.name);
   const fx::Graph::InsertPoint here = module.graph().inserting_before(reader);
   reader.replace_input_with(*reader.inputs().front(), module.graph().get_attr(path));

@@ -4,6 +4,7 @@
 
 #include "sparsebit/core/error.h"
 #include "sparsebit/export/clipped_weights.h"
+#include "sparsebit/quant/quantizers/bias.h"
 
 #include <nlohmann/json.hpp>
 
@@ -14,7 +15,7 @@ namespace {
 std::string bits_of(const quant::QuantModel& model) {
   nlohmann::ordered_json json;
   for (const quant::QuantPoint& point : model.points()) {
-    if (!point.quantizer->is_off_for_good()) json[point.value] = point.quantizer->spec().bits;
+    if (!quant::stays_float(*point.quantizer)) json[point.value] = point.quantizer->spec().bits;
   }
   return json.dump();
 }

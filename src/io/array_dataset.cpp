@@ -62,7 +62,7 @@ fs::path labels_beside(const fs::path& images) {
 
 /// Whether all numbers are integers that int64 can hold.
 bool are_integers(const at::Tensor& numbers) {
-  if (!numbers.is_floating_point()) return true;
+  if (!numbers.is_floating_point()) return !numbers.is_complex();
   constexpr double kMost = 9007199254740992.;        // 2^53: above, floats skip integers
   const at::Tensor exact = numbers.to(at::kDouble);  // libtorch cannot round float16
   return exact.eq(exact.round()).logical_and(exact.abs().le(kMost)).all().item<bool>();

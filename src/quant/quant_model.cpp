@@ -300,16 +300,20 @@ void QuantModel::stop_calibration() { calibration_.reset(); }
 void QuantModel::calc_qparams(const CalcOptions& options) {
   SPARSEBIT_CHECK(calibration_, InvalidArgument,
                   "call prepare_calibration() and forward() with data before calc_qparams()");
+  const bool learns = learns_from_samples();
+  SPARSEBIT_CHECK(!learns || !calibration_->samples().empty(), InvalidArgument,
+                  "no data was seen, from which rounding and biases could be learned");
+  SPARSEBIT_CHECK(!options.quantized_ranges || !learns_rounding(points_), Unsupported,
+                  "quantized_ranges (--sequential) finds ranges before rounding is learned "
+                  "(QUANTIZER.TYPE gptq), so they cannot be combined");
   calibration_->finish(options);
+  const std::unique_ptr<Calibration> calibration = std::move(calibration_);  // it cannot go on
   const std::string& fit = platform().scale_fit;
   if (!fit.empty()) scale_fits().get(fit)(*module_, points_);
   set_bias_scales(*module_, points_, platform());
-  if (learns_from_samples()) {
-    learn_rounding(*module_, points_, platform(), calibration_->store(), calibration_->samples(),
-                   {.calc = options, .correct_biases = config_.schedule.bias_correction},
-                   executors_);
-  }
-  calibration_.reset();
+  if (!learns) return;
+  learn_rounding(*module_, points_, platform(), calibration->store(), calibration->samples(),
+                 {.calc = options, .correct_biases = config_.schedule.bias_correction}, executors_);
 }
 
 void QuantModel::set_quant(const Enabled& enabled) {
@@ -340,6 +344,9 @@ void QuantModel::init_qat() {
 
 std::vector<Decision> QuantModel::batchnorm_tuning(const std::function<void()>& feed) {
   SPARSEBIT_CHECK(!calibration_, InvalidArgument, "call calc_qparams() before batchnorm_tuning()");
+  SPARSEBIT_CHECK(!learns_from_samples(), Unsupported,
+                  "batchnorm_tuning() changes scales, for which rounding (QUANTIZER.TYPE gptq) and "
+                  "biases are already learned");
   BatchNormTuning tuning(*module_, points_);
   set_quant({.weights = true, .activations = true});
   {

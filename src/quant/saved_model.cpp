@@ -163,6 +163,7 @@ class SavedModelWriter {
       json["modules"].push_back(json_of_module(path, *module));
     json["points"] = points();
     json["platform"] = model_.config_.platform->text;
+    if (model_.config_.schedule.bias_correction) json["bias_correction"] = true;
     for (const Decision& decision : model_.floats_) json["floats"].push_back(json_of(decision));
     saved_.description = json.dump();
     return std::move(saved_);
@@ -269,6 +270,7 @@ class SavedModelReader {
     model_->config_.platform =
         platforms::parse_platform(json.at("platform").get<std::string>(), "the saved platform");
     check_platform(*model_->config_.platform);
+    model_->config_.schedule.bias_correction = json.value("bias_correction", false);
     if (json.contains("floats")) {
       for (const Json& entry : json.at("floats")) model_->floats_.push_back(decision_from(entry));
     }

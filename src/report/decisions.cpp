@@ -3,6 +3,7 @@
 #include "sparsebit/core/printable_text.h"
 
 #include "sparsebit/fx/resolve.h"
+#include "sparsebit/quant/quantizers/bias.h"
 #include "sparsebit/report/node_names.h"
 #include "sparsebit/report/sentences.h"
 
@@ -54,6 +55,7 @@ std::vector<NodeDecision> decisions_of(const quant::QuantModel& model) {
         switched_off.emplace(reader, *point.quantizer->why_off());
       continue;
     }
+    if (quant::stays_float(*point.quantizer)) continue;
     for (const std::string& reader : point.consumers) by_reader[reader].push_back(&point);
     if (point.is_activation()) by_value[point.value].push_back(&point);
   }

@@ -117,6 +117,7 @@ TEST(Dataset, LabelsAreWholeNumbersOfAnyType) {
     EXPECT_EQ(dataset_of(x, y.to(type), "test")->get(2).label, 2) << type;
   for (const at::ScalarType type : {at::kHalf, at::kFloat})
     EXPECT_THROW(dataset_of(x, y.to(type) + 0.5, "test"), Error) << type;
+  EXPECT_THROW(dataset_of(x, y.to(at::kComplexFloat), "test"), Error);
   for (const double number : {std::numeric_limits<double>::infinity(), 1e30, std::nan("")})
     EXPECT_THROW(dataset_of(x, at::full({3}, number, at::kDouble), "test"), Error) << number;
 }

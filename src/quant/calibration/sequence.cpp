@@ -4,6 +4,7 @@
 #include "quant/quantizers/quantizers_as_before.h"
 
 #include "sparsebit/core/error_context.h"
+#include "sparsebit/core/parallel.h"
 
 #include <ATen/ATen.h>
 
@@ -46,6 +47,7 @@ class Sequence {
     const auto it = points_.find(node.name());
     if (it == points_.end()) return;
     const QuantPoint& point = *it->second;
+    const OneThread same_bits;
     with_context(
         [&] {
           observe(*node.inputs().front(), *point.quantizer);

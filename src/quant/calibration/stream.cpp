@@ -1,5 +1,6 @@
 #include "quant/calibration/stream.h"
 
+#include "sparsebit/core/error.h"
 #include "sparsebit/core/parallel.h"
 #include "sparsebit/fx/computable.h"
 
@@ -28,6 +29,10 @@ Stream::Stream(fx::GraphModule& module, ValueStore& store, const fx::ExecutorFac
 }
 
 void Stream::start(std::vector<std::vector<int64_t>> samples, bool keep) {
+  for (const auto& sample : samples)
+    SPARSEBIT_CHECK(sample.size() == samples.front().size(), InvalidArgument,
+                    "samples with different numbers of inputs, ", samples.front().size(), " and ",
+                    sample.size());
   samples_ = std::move(samples);
   keep_ = keep;
   constants_.clear();

@@ -90,10 +90,13 @@ int64_t ValueStore::bytes_in_file() const {
 int64_t ValueStore::put(fx::Value value, Where where) {
   const std::lock_guard lock(mutex_);
   Entry entry;
+  const bool may_move = can_be_spilled(value) && where == Where::Anywhere;
   if (can_be_spilled(value)) entry.bytes = static_cast<int64_t>(value.tensor().nbytes());
+  // In the same layout in memory as in the file: which values go to the file must change no bit.
+  if (may_move) value = value.tensor().detach().contiguous();
   const bool is_full = in_memory_ + entry.bytes > limit_;
-  if (entry.bytes > 0 && is_full && where == Where::Anywhere) {
-    const at::Tensor tensor = value.tensor().detach().contiguous();
+  if (entry.bytes > 0 && is_full && may_move) {
+    const at::Tensor& tensor = value.tensor();
     if (!file_) file_ = std::make_unique<SpillFile>();
     entry.place = place_in_file(entry.bytes);
     entry.shape = tensor.sizes().vec();

@@ -236,6 +236,9 @@ QConfig parse_qconfig(const Yaml& document, platforms::PlatformPtr platform) {
   SPARSEBIT_CHECK(!config.schedule.bn_tuning || keeps_norms, InvalidArgument, places["SCHEDULE"],
                   ": BN_TUNING keeps batch norms, and BACKEND ", config.platform->name,
                   " has no integers for them");
+  SPARSEBIT_CHECK(!config.schedule.bn_tuning || !config.schedule.bias_correction, InvalidArgument,
+                  places["SCHEDULE"],
+                  ": BN_TUNING and BIAS_CORRECTION both correct the mean error: set only one");
   SPARSEBIT_CHECK(!config.schedule.bn_tuning || per_channel, InvalidArgument, places["SCHEDULE"],
                   ": BN_TUNING needs W.QSCHEME per-channel-...");
   check_rules(config, Target::Weight);

@@ -46,6 +46,8 @@ void Bias::set_correction(const at::Tensor& correction) {
   add_buffer(kCorrection, correction.detach().to(at::kFloat).clone());
 }
 
+void Bias::remove_correction() { remove(kCorrection); }
+
 bool Bias::has_correction() const { return find_tensor(kCorrection) != nullptr; }
 
 at::Tensor Bias::corrected(const at::Tensor& bias) const {
@@ -60,6 +62,11 @@ at::Tensor Bias::simulate(const at::Tensor& x) const {
   const at::Tensor steps =
       at::round(corrected(x).to(at::kDouble) / scale).clamp(-2147483648., 2147483647.);
   return steps.to(at::kFloat) * scale;
+}
+
+bool stays_float(const Quantizer& quantizer) {
+  const auto* bias = dynamic_cast<const Bias*>(&quantizer);
+  return quantizer.is_off_for_good() || (bias && bias->is_float());
 }
 
 QuantizerPtr make_bias(const QuantSpec& spec, const TensorConfig& config) {

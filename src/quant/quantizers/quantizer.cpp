@@ -163,8 +163,12 @@ at::Tensor Quantizer::values_of(const at::Tensor& integers) const {
 
 fx::Value Quantizer::forward(const fx::Args& in) {
   if (!is_enabled()) return in["input"];
-  if (const at::Tensor* learned = learned_integers()) return values_of(*learned);
-  return simulate(in.tensor("input"));
+  const at::Tensor x = in.tensor("input");
+  const at::Tensor* learned = learned_integers();
+  if (!learned) return simulate(x);
+  const at::Tensor values = values_of(*learned);
+  const bool trains = x.requires_grad() && at::GradMode::is_enabled();
+  return trains ? values + (x - x.detach()) : values;  // straight-through
 }
 
 std::string Quantizer::summary() const {

@@ -38,8 +38,10 @@ at::Tensor LayerMatrix::ungrouped(const at::Tensor& matrix) const {
       .reshape(shape_);
 }
 
-at::Tensor LayerMatrix::outputs_grouped(const at::Tensor& per_output) const {
-  return per_output.reshape({groups_, -1});
+int64_t LayerMatrix::batch_of(const at::Tensor& input) const {
+  const int64_t axes = call_.op->weight->spatial_axes;
+  const bool is_batched = axes == 0 ? input.dim() > 1 : input.dim() == axes + 2;
+  return is_batched ? input.size(0) : 1;
 }
 
 at::Tensor LayerMatrix::rows(const at::Tensor& input) const {

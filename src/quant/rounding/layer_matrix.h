@@ -22,9 +22,9 @@ class LayerMatrix {
   /// A tensor of the weight's shape as [groups, outputs of a group, inputs], and back.
   at::Tensor grouped(const at::Tensor& weight) const;
   at::Tensor ungrouped(const at::Tensor& matrix) const;
-  /// Values per output channel, as [groups, outputs of a group], and back.
-  at::Tensor outputs_grouped(const at::Tensor& per_output) const;
 
+  /// The samples in an input; 1 if it has no batch axis.
+  int64_t batch_of(const at::Tensor& input) const;
   /// What the weights are multiplied with: [groups, positions, inputs].
   at::Tensor rows(const at::Tensor& input) const;
 

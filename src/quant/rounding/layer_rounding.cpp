@@ -30,18 +30,24 @@ WeightGrid grid_of(const at::Tensor& weight, const LayerMatrix& matrix,
           .qmax = static_cast<double>(spec.qmax())};
 }
 
-/// The matrix without the share off its diagonal that is chance.
-at::Tensor shrunk(const at::Tensor& gram, const Moments& moments) {
-  const at::Tensor chance = moments.chance_in(gram).view({-1, 1, 1});
-  return gram * (1 - chance) + at::diag_embed(gram.diagonal(0, 1, 2)) * chance;
-}
-
-/// The matrix that rounding takes the errors from, positive definite for any inputs: constant or
-/// zero, and fewer than there are rows.
-at::Tensor usable(const at::Tensor& gram, const Moments& moments) {
+/// The covariances of the inputs without the share that is noise, positive definite for any inputs:
+/// constant or zero, and with fewer positions than inputs.
+at::Tensor regularized_covariance(const Moments& moments) {
+  const at::Tensor covariance = moments.covariance();
+  const at::Tensor noise = moments.noise_share().view({-1, 1, 1});
   const at::Tensor power = moments.second().diagonal(0, 1, 2).mean(1);
   const at::Tensor least = at::where(power.gt(0), power * kUnresolved, at::ones_like(power));
-  return damped(shrunk(gram, moments), kDamping, least);
+  return damped(covariance * (1 - noise) + at::diag_embed(covariance.diagonal(0, 1, 2)) * noise,
+                kDamping, least);
+}
+
+/// The share of the means of the inputs that is no noise, 0 to 1 for each group.
+at::Tensor share_of_mean(const Moments& moments) {
+  const at::Tensor size = moments.mean().square().sum(1);
+  if (moments.samples < 2) return at::zeros_like(size).view({-1, 1, 1});
+  const at::Tensor variance = moments.covariance().diagonal(0, 1, 2).sum(1) / moments.samples;
+  const at::Tensor noise = at::where(size.gt(0), variance / size, at::ones_like(size));
+  return (1 - noise).clamp(0, 1).view({-1, 1, 1});
 }
 
 }  // namespace
@@ -53,10 +59,14 @@ at::Tensor rounded_to_moments(const at::Tensor& weight, const LayerMatrix& matri
                               bool bias_follows) {
   const WeightGrid grid = grid_of(weight, matrix, quantizer);
   at::Tensor wanted = matrix.grouped(weight).to(at::kDouble);
-  const at::Tensor gram = usable(bias_follows ? moments.covariance() : moments.second(), moments);
+  at::Tensor gram = regularized_covariance(moments);
+  const at::Tensor mean_share = share_of_mean(moments);
+  if (!bias_follows) gram = gram + outer_product(moments.mean(), moments.mean()) * mean_share;
   if (moments.drift_products.defined()) {
-    at::Tensor drift = bias_follows ? moments.drift_covariance() : moments.drift_second();
-    drift = drift * (1 - moments.chance_in_drift(drift)).view({-1, 1, 1});
+    const at::Tensor noise = moments.drift_noise_share().view({-1, 1, 1});
+    at::Tensor drift = moments.drift_covariance() * (1 - noise);
+    if (!bias_follows)
+      drift = drift + outer_product(moments.drift_mean(), moments.mean()) * mean_share;
     const at::Tensor lower = at::linalg_cholesky(gram);
     wanted =
         wanted + at::cholesky_solve(at::bmm(wanted, drift).transpose(1, 2), lower).transpose(1, 2);
@@ -64,13 +74,11 @@ at::Tensor rounded_to_moments(const at::Tensor& weight, const LayerMatrix& matri
   return matrix.ungrouped(nearest_plane(wanted, gram, grid)).to(at::kInt);
 }
 
-at::Tensor mean_error(const at::Tensor& weight, const LayerMatrix& matrix, const Moments& moments,
-                      const Quantizer& quantizer) {
-  const WeightGrid grid = grid_of(weight, matrix, quantizer);
+at::Tensor mean_error(const at::Tensor& weight, const at::Tensor& quantized,
+                      const LayerMatrix& matrix, const Moments& moments) {
   const at::Tensor w = matrix.grouped(weight).to(at::kDouble);
-  const at::Tensor q = grid.values(matrix.grouped(quantizer.integers(weight)).to(at::kDouble));
-  const at::Tensor mean = moments.mean().unsqueeze(2);
-  at::Tensor error = at::bmm(w - q, mean);
+  const at::Tensor q = matrix.grouped(quantized).to(at::kDouble);
+  at::Tensor error = at::bmm(w - q, moments.mean().unsqueeze(2));
   if (moments.drift_sums.defined()) error = error + at::bmm(w, moments.drift_mean().unsqueeze(2));
   return error.flatten().to(at::kFloat);
 }

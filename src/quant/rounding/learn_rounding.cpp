@@ -8,6 +8,8 @@
 #include "sparsebit/quant/quantizers/bias.h"
 
 #include "sparsebit/core/error_context.h"
+#include "sparsebit/core/log.h"
+#include "sparsebit/core/memory_limit.h"
 #include "sparsebit/core/parallel.h"
 #include "sparsebit/fx/resolve.h"
 #include "sparsebit/quant/kernels/onnxruntime_kernels.h"
@@ -45,17 +47,18 @@ class Learner {
     for (const QuantPoint& point : points) points_[point.quantizer.get()] = &point;
     for (const QuantPoint& point : points) {
       if (!point.is_bias()) continue;
+      dynamic_cast<Bias&>(*point.quantizer).remove_correction();  // of an earlier calibration
       for (const std::string& layer : point.consumers) biases_[layer] = &point;
     }
   }
 
   void run(const std::vector<std::vector<int64_t>>& samples) {
-    floats_.start(samples, /*keep=*/true);
+    if (options_.calc.asym) floats_.start(samples, /*keep=*/true);
     quantized_.start(samples);
     const auto& nodes = module_.graph().nodes();
     for (const Node& node : nodes) {
-      if (floats_.computes(node)) run_node(node);
-      floats_.drop_unused_after(node);
+      if (quantized_.computes(node)) run_node(node);
+      if (options_.calc.asym) floats_.drop_unused_after(node);
       quantized_.drop_unused_after(node);
       if (options_.calc.on_node) options_.calc.on_node(std::ssize(nodes));
     }
@@ -67,12 +70,12 @@ class Learner {
       return run_quantizer(node, *quantizer);
     if (const std::optional<LearnedLayer> layer = layer_at(node))
       with_context([&] { learn(*layer); }, [&] { return "at layer '" + node.name() + "'"; });
-    floats_.run_node(node);
+    if (options_.calc.asym) floats_.run_node(node);
     quantized_.run_node(node);
   }
 
   void run_quantizer(const Node& node, Quantizer& quantizer) {
-    floats_.run_node(node);
+    if (options_.calc.asym) floats_.run_node(node);
     quantizer.set_enabled(is_on(quantizer));
     quantized_.run_node(node);
     quantizer.set_enabled(false);
@@ -101,6 +104,7 @@ class Learner {
     if (!weight || !weight->is_weight() || !input.is_node()) return std::nullopt;
     const auto bias = biases_.find(node.name());
     const bool corrects = options_.correct_biases && bias != biases_.end() &&
+                          bias->second->quantizer->is_calibrated() &&
                           !bias->second->quantizer->is_off_for_good();
     const bool rounds =
         weight->quantizer->learns_rounding() && !weight->quantizer->learned_integers();
@@ -111,6 +115,7 @@ class Learner {
   void learn(const LearnedLayer& layer) {
     const at::Tensor weight = module_.find_tensor(layer.weight->value)->detach().to(at::kFloat);
     const LayerMatrix matrix(layer.call, weight);
+    if (!fits_memory(layer, matrix, weight)) return;
     const Moments moments = moments_at(layer, matrix);
     if (moments.count == 0) return;
     const OneThread same_bits;
@@ -119,10 +124,31 @@ class Learner {
       quantizer.set_integers(rounded_to_moments(weight, matrix, moments, quantizer,
                                                 /*bias_follows=*/layer.bias != nullptr));
     if (layer.bias) {
-      auto& bias = dynamic_cast<Bias&>(*layer.bias->quantizer);
-      bias.set_correction(mean_error(weight, matrix, moments, quantizer));
+      quantizer.set_enabled(true);
+      const at::Tensor quantized = quantizer(fx::Value(weight)).tensor();
+      quantizer.set_enabled(false);
+      dynamic_cast<Bias&>(*layer.bias->quantizer)
+          .set_correction(mean_error(weight, quantized, matrix, moments));
     }
     refresh(layer);
+  }
+
+  /// Whether the moments of a layer fit below the memory limit. Very wide linear layers are rounded
+  /// to nearest, with a warning.
+  static bool fits_memory(const LearnedLayer& layer, const LayerMatrix& matrix,
+                          const at::Tensor& weight) {
+    const auto inputs = static_cast<double>(matrix.grouped(weight).size(2));
+    constexpr double kMatrices = 8;  // sums, factors and temporaries
+    const double bytes = (kMatrices + 4. * at::get_num_threads()) *
+                         static_cast<double>(matrix.groups()) * inputs * inputs * sizeof(double);
+    const auto left = static_cast<double>(memory_limit() - memory_in_use());
+    if (bytes < left) return true;
+    log_warning(
+        "'{}': rounded to nearest, because learning from {:.0f} inputs needs {} of memory and {} "
+        "are "
+        "left",
+        layer.weight->consumers.front(), inputs, bytes_text(bytes), bytes_text(left));
+    return false;
   }
 
   /// The quantized weight and bias were computed before they changed.
@@ -139,33 +165,52 @@ class Learner {
     }
   }
 
+  /// In the order of the samples, so that sums are the same for any number of threads.
   Moments moments_at(const LearnedLayer& layer, const LayerMatrix& matrix) const {
-    const auto rows = [&](const Stream& stream, size_t sample) {
-      const fx::Value value = stream.value_of(*layer.input, sample);
-      return value.is_tensor() && value.tensor().is_floating_point() && value.tensor().numel() > 0
-                 ? matrix.rows(value.tensor().to(at::kFloat))
-                 : at::Tensor();
-    };
-    const auto of_sample = [&](size_t sample) -> Moments {
-      const at::NoGradGuard no_gradients;
-      const at::Tensor quantized = rows(quantized_, sample);
-      if (!quantized.defined()) return {};
-      return moments_of(quantized, options_.calc.asym ? rows(floats_, sample) : at::Tensor());
-    };
+    const bool is_constant = quantized_.is_constant(*layer.input);
+    const auto samples = static_cast<int64_t>(is_constant ? 1 : quantized_.samples());
     Moments sum;
-    const auto samples =
-        static_cast<int64_t>(quantized_.is_constant(*layer.input) ? 1 : quantized_.samples());
+    if (samples > 0) sum = moments_of_sample(0, layer, matrix, {});
     const int64_t at_once = std::max(1, at::get_num_threads());
-    for (int64_t start = 0; start < samples; start += at_once) {
+    for (int64_t start = 1; start < samples; start += at_once) {
       const int64_t count = std::min(at_once, samples - start);
       std::vector<Moments> parts(static_cast<size_t>(count));
       parallel_for(count, static_cast<int>(at_once), [&](int64_t i, int) {
-        parts[static_cast<size_t>(i)] = of_sample(static_cast<size_t>(start + i));
+        parts[static_cast<size_t>(i)] =
+            moments_of_sample(static_cast<size_t>(start + i), layer, matrix, sum.pivot);
       });
-      for (const Moments& part : parts) sum.add(part);  // in the order of the samples
+      for (const Moments& part : parts) sum.add(part);
     }
     return sum;
   }
+
+  /// A batch is as many samples: of how they differ the learner knows what is noise.
+  Moments moments_of_sample(size_t sample, const LearnedLayer& layer, const LayerMatrix& matrix,
+                            const at::Tensor& pivot) const {
+    const at::NoGradGuard no_gradients;
+    const fx::Value quantized = quantized_.value_of(*layer.input, sample);
+    if (!is_usable(quantized)) return {};
+    const fx::Value floats =
+        options_.calc.asym ? floats_.value_of(*layer.input, sample) : fx::Value(fx::None());
+    const bool divides = quantized_.samples() < kFewSamples;
+    const int64_t batch = divides ? matrix.batch_of(quantized.tensor()) : 1;
+    const auto rows = [&](const fx::Value& value, int64_t i) {
+      if (!is_usable(value)) return at::Tensor();
+      const at::Tensor all = value.tensor().to(at::kFloat);
+      return matrix.rows(divides && batch > 1 ? all.narrow(0, i, 1) : all);
+    };
+    Moments sum;
+    for (int64_t i = 0; i < batch; ++i)
+      sum.add(moments_of(rows(quantized, i), rows(floats, i), pivot.defined() ? pivot : sum.pivot));
+    return sum;
+  }
+
+  static bool is_usable(const fx::Value& value) {
+    return value.is_tensor() && value.tensor().is_floating_point() && value.tensor().numel() > 0;
+  }
+
+  /// Batches are divided into samples if there are fewer than this.
+  static constexpr size_t kFewSamples = 16;
 
   fx::GraphModule& module_;
   LearnOptions options_;

@@ -19,8 +19,11 @@ struct Moments {
   at::Tensor drift_products = {};  ///< sum of (t - x) x^T, t the inputs of the float model
   at::Tensor drift_sums = {};      ///< sum of t - x
   int64_t count = 0;               ///< positions
-  // How much samples differ, for shrinkage(): sums over the samples of the squares of the elements
-  // of their own E[x x^T] off the diagonal, and of E[(t - x) x^T], for each group.
+  /// About where all samples are: a point that the moments of all samples have in common, so that
+  /// how much they differ does not depend on the mean. Undefined: none.
+  at::Tensor pivot = {};  ///< [groups, inputs], float32
+  /// Of the products of deviations from the pivot of each sample: sums of their squares off the
+  /// diagonal, times the positions; and of the products for the drift, all of them.
   at::Tensor squares = {}, drift_squares = {};
   int64_t samples = 0;
 
@@ -30,24 +33,27 @@ struct Moments {
 
   at::Tensor mean() const { return sums / count; }
   at::Tensor drift_mean() const { return drift_sums / count; }
-  /// E[x x^T], or the covariance.
-  at::Tensor second() const { return products / count; }
   at::Tensor covariance() const;
-  /// E[(t - x) x^T]: how the inputs drifted from those of the float model, and the same without the
-  /// means.
-  at::Tensor drift_second() const { return drift_products / count; }
+  /// E[(t - x) x^T] without the means: how the inputs drifted from those of the float model.
   at::Tensor drift_covariance() const;
+  /// E[x x^T]
+  at::Tensor second() const { return products / count; }
 
-  /// The share of the elements of E[x x^T] off the diagonal, or of E[(t - x) x^T], that is chance,
-  /// 0 to 1 for each group: the variance of their mean over samples, relative to their squares
-  /// (Ledoit and Wolf, 2004). Few samples for many inputs tell little about other samples.
-  at::Tensor chance_in(const at::Tensor& gram) const;
-  at::Tensor chance_in_drift(const at::Tensor& drift) const;
+  /// The share of the covariances, or of those of the drift, that is noise: the variance of their
+  /// mean over samples, relative to their squares (Ledoit and Wolf, 2004). 0 to 1, for each group.
+  /// A few samples tell little about the covariances of many inputs in other samples.
+  at::Tensor noise_share() const;
+  at::Tensor drift_noise_share() const;
 };
+
+/// a b^T for each group.
+at::Tensor outer_product(const at::Tensor& a, const at::Tensor& b);
 
 /// The moments of one sample.
 /// @param rows  inputs at each position: [groups, positions, inputs].
 /// @param float_rows  those of the float model; undefined: the same.
-Moments moments_of(const at::Tensor& rows, const at::Tensor& float_rows = {});
+/// @param pivot  that of the other samples; undefined: the mean of this one.
+Moments moments_of(const at::Tensor& rows, const at::Tensor& float_rows = {},
+                   const at::Tensor& pivot = {});
 
 }  // namespace sparsebit::quant

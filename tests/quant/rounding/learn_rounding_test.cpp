@@ -6,6 +6,7 @@
 #include "sparsebit/quant/error_profiler.h"
 #include "sparsebit/quant/quant_model.h"
 #include "sparsebit/quant/quantizers/bias.h"
+#include "sparsebit/quant/saved_model.h"
 #include "sparsebit/zoo/zoo.h"
 
 #include <ATen/ATen.h>
@@ -233,6 +234,94 @@ TEST(LearnRounding, TrainingStartsFromTheLearnedWeights) {
   const at::Tensor weight = *model.module().find_tensor("stem.weight");
   EXPECT_TRUE(at::allclose(quantizer(weight).tensor(), weight, 0, 1e-6));
   EXPECT_FALSE(at::equal(weight, *net.find_tensor("stem.weight")));
+}
+
+TEST(LearnRounding, TrainingWithoutInitQatMovesTheWeights) {
+  at::manual_seed(8);
+  Layers net;
+  const at::Tensor samples = images(4);
+  const auto model = calibrated(net, samples, {});
+  model->set_quant({.weights = true, .activations = true});
+  model->forward({samples}).tensor().sum().backward();
+  const at::Tensor gradient = model->module().find_tensor("stem.weight")->grad();
+  ASSERT_TRUE(gradient.defined());
+  EXPECT_GT(gradient.abs().max().item<double>(), 0);
+}
+
+/// A new calibration starts from the network, not from old corrections.
+TEST(LearnRounding, CalibratingAgainGivesTheSame) {
+  at::manual_seed(9);
+  Layers net;
+  const at::Tensor samples = images(8);
+  const auto model = calibrated(net, samples, {});
+  const at::Tensor once = quantized_output(*model, samples);
+  const auto restored = restore_model(save_model(*model));
+  EXPECT_TRUE(at::equal(quantized_output(*restored, samples), once));
+  for (QuantModel* again : {model.get(), restored.get()}) {
+    again->prepare_calibration();
+    again->forward({samples});
+    again->calc_qparams(kOnQuantizedInputs);
+    EXPECT_TRUE(at::equal(quantized_output(*again, samples), once));
+  }
+}
+
+TEST(LearnRounding, WhatCannotBeCombined) {
+  Layers net;
+  const at::Tensor samples = images(2);
+  const CalcOptions sequential = {
+      .asym = true, .w_quant = true, .a_quant = true, .quantized_ranges = true};
+  EXPECT_THAT([&] { calibrated(net, samples, {}, sequential); },
+              ThrowsMessage<Error>(HasSubstr("finds ranges before rounding is learned")));
+  EXPECT_NO_THROW(calibrated(net, samples, {.type = "uniform"}, sequential));
+  const auto model = calibrated(net, samples, {});
+  EXPECT_THAT([&] { model->batchnorm_tuning([] {}); },
+              ThrowsMessage<Error>(HasSubstr("already learned")));
+}
+
+/// One batch of many samples is as good as many batches.
+TEST(LearnRounding, WholeBatchesHaveSamples) {
+  at::manual_seed(10);
+  Layers net;
+  net.eval();
+  const at::Tensor samples = images(48), others = images(32);
+  const auto noise = [&](const char* type) {
+    QuantModel model(net, config_of({.type = type, .correction = false}), {samples});
+    model.prepare_calibration({.whole_batches = true});
+    model.forward({samples});
+    model.calc_qparams(kOnQuantizedInputs);
+    return noise_of(model, others);
+  };
+  EXPECT_LT(noise("gptq"), 0.7 * noise("uniform"));
+}
+
+TEST(LearnRounding, AffineWeightsAndGroupsOfInputs) {
+  at::manual_seed(11);
+  class Head : public nn::Module {
+   public:
+    Head() : nn::Module("Head", "x") { add_module("fc", nn::Linear(32, 10)); }
+    fx::Value forward(const fx::Args& in) override { return call("fc", in["x"]); }
+  };
+  Head net;
+  const at::Tensor mix = at::randn({32, 32}) / 4 + 0.3;
+  const at::Tensor samples = at::randn({200, 32}).matmul(mix),
+                   others = at::randn({200, 32}).matmul(mix);
+  for (const char* weights : {"per-channel-affine, QUANTIZER: {BIT: 3, TYPE: ",
+                              "per-tensor-affine, QUANTIZER: {BIT: 3, TYPE: ",
+                              "per-channel-symmetric, QUANTIZER: {BIT: 3, GROUP_SIZE: 8, TYPE: "}) {
+    SCOPED_TRACE(weights);
+    const auto noise = [&](const char* type) {
+      const QConfig config = parse_qconfig(
+          parse_yaml(c10::str("W: {QSCHEME: ", weights, type,
+                              "}}\nA: {QSCHEME: per-tensor-affine, QUANTIZER: {BIT: 8}}\n"),
+                     "test.yaml"));
+      QuantModel model(net, config, {samples.narrow(0, 0, 1)});
+      model.prepare_calibration();
+      model.forward({samples});
+      model.calc_qparams(kOnQuantizedInputs);
+      return noise_of(model, others);
+    };
+    EXPECT_LT(noise("gptq"), 0.7 * noise("uniform"));
+  }
 }
 
 TEST(LearnRounding, IsForWeights) {

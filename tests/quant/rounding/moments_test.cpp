@@ -11,7 +11,7 @@ TEST(Moments, AreThoseOfAllPositions) {
   const at::Tensor x = at::randn({2, 30, 4}) + 1, t = x + at::randn({2, 30, 4}) * 0.1;
   Moments sum;
   for (const int64_t start : {0, 10, 20})
-    sum.add(moments_of(x.narrow(1, start, 10), t.narrow(1, start, 10)));
+    sum.add(moments_of(x.narrow(1, start, 10), t.narrow(1, start, 10), sum.pivot));
   EXPECT_EQ(sum.count, 30);
   EXPECT_EQ(sum.samples, 3);
   const at::Tensor d = x.to(at::kDouble), drift = (t - x).to(at::kDouble);
@@ -25,23 +25,25 @@ TEST(Moments, AreThoseOfAllPositions) {
                            1e-4, 1e-5));
 }
 
-/// Independent inputs have no correlations: what samples show of them is chance.
-TEST(Moments, TellChanceFromCorrelation) {
+/// Independent inputs have no correlations: what samples show of them is noise.
+TEST(Moments, TellNoiseFromCorrelation) {
   at::manual_seed(2);
-  Moments independent, correlated;
+  Moments independent, correlated, far_away;
   for (int i = 0; i < 40; ++i) {
     const at::Tensor common = at::randn({1, 20, 1}), noise = at::randn({1, 20, 30});
-    independent.add(moments_of(noise));
-    correlated.add(moments_of(noise + 2 * common));
+    independent.add(moments_of(noise, {}, independent.pivot));
+    correlated.add(moments_of(noise + 2 * common, {}, correlated.pivot));
+    far_away.add(moments_of(noise + 2 * common + 50, {}, far_away.pivot));
   }
-  EXPECT_GT(independent.chance_in(independent.second()).item<double>(), 0.8);
-  EXPECT_LT(correlated.chance_in(correlated.second()).item<double>(), 0.1);
+  EXPECT_GT(independent.noise_share().item<double>(), 0.8);
+  EXPECT_LT(correlated.noise_share().item<double>(), 0.1);
+  EXPECT_LT(far_away.noise_share().item<double>(), 0.1) << "whatever the mean";
 }
 
 TEST(Moments, OneSampleTellsNothingAboutOthers) {
   const Moments one = moments_of(at::randn({3, 5, 4}), at::randn({3, 5, 4}));
-  EXPECT_TRUE(at::equal(one.chance_in(one.second()), at::ones({3}, at::kDouble)));
-  EXPECT_TRUE(at::equal(one.chance_in_drift(one.drift_second()), at::ones({3}, at::kDouble)));
+  EXPECT_TRUE(at::equal(one.noise_share(), at::ones({3}, at::kDouble)));
+  EXPECT_TRUE(at::equal(one.drift_noise_share(), at::ones({3}, at::kDouble)));
 }
 
 }  // namespace

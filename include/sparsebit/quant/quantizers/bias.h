@@ -24,6 +24,7 @@ class Bias : public CloneableQuantizer<Bias> {
 
   /// Sets what is added to the bias while the quantizer is on: [outputs], float32.
   void set_correction(const at::Tensor& correction);
+  void remove_correction();
   bool has_correction() const;
   /// The bias with its correction, not rounded.
   at::Tensor corrected(const at::Tensor& bias) const;
@@ -37,5 +38,8 @@ class Bias : public CloneableQuantizer<Bias> {
 
   std::shared_ptr<const Quantizer> input_, weight_;
 };
+
+/// Whether the quantizer does not round: it is permanently off, or a bias that stays float.
+bool stays_float(const Quantizer& quantizer);
 
 }  // namespace sparsebit::quant

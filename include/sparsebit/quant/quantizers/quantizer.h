@@ -115,10 +115,11 @@ class Quantizer : public fx::Module {
 
   Observer& observer() { return *observer_; }
   void set_spec(const QuantSpec& spec) { spec_ = spec; }
+  /// Removes a parameter or buffer, if there is one of that name.
+  void remove(const std::string& name);
 
  private:
   void store(const std::string& name, const at::Tensor& tensor, bool trained);
-  void remove(const std::string& name);
   at::Tensor values_of(const at::Tensor& integers) const;
 
   QuantSpec spec_;
