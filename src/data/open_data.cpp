@@ -101,11 +101,8 @@ class DataOpener {
   }
 
   void add_fixed(const std::string& input, const std::string& text, const fs::path& beside) {
-    with_context(
-        [&] {
-          fixed_.push_back({input, fixed_value(text, beside)});
-        },
-        [&] { return "for the input '" + input + "'"; });
+    with_context([&] { fixed_.push_back({input, fixed_value(text, beside)}); },
+                 [&] { return "for the input '" + input + "'"; });
   }
 
   void add_feed(const std::string& input, std::shared_ptr<const io::Dataset> samples,
@@ -274,13 +271,21 @@ class DataOpener {
       add_fixed(input, value->to_text(), folder);
       return;
     }
-    const Yaml* preprocess = source.find("preprocess");
-    add_feed(input,
-             io::open_dataset(folder / source.get("data").to_text(),
-                              feeds_.empty() ? labels : fs::path()),
-             !preprocess            ? request_.preprocess
-             : preprocess->is_map() ? PreprocessChoice{"", io::read_preprocess(*preprocess)}
-                                    : PreprocessChoice{preprocess->to_text()});
+    auto samples = io::open_dataset(folder / source.get("data").to_text(),
+                                    feeds_.empty() ? labels : fs::path());
+    add_feed(input, std::move(samples), preprocess_of(source.find("preprocess")));
+  }
+
+  /// Step by step: g++ 12 destroys a member twice if an initializer of a temporary throws.
+  std::optional<PreprocessChoice> preprocess_of(const Yaml* value) const {
+    if (!value) return request_.preprocess;
+    PreprocessChoice choice;
+    if (value->is_map()) {
+      choice.settings = io::read_preprocess(*value);
+    } else {
+      choice.preset = value->to_text();
+    }
+    return choice;
   }
 
   static void check_keys(const Yaml& map, const std::vector<std::string>& known) {

@@ -62,13 +62,19 @@ namespace {
 /// Enough for calibration with random numbers.
 constexpr int64_t kRandomSamples = 16;
 
+/// Step by step: g++ 12 destroys a member twice if an initializer of a temporary throws.
+data::PreprocessChoice with_settings(io::Preprocess settings) {
+  data::PreprocessChoice choice;
+  choice.settings = std::move(settings);
+  return choice;
+}
+
 /// --preprocess if given, otherwise the preprocessing that the caller knows.
 std::optional<data::PreprocessChoice> choice_of(const DataOptions& options,
                                                 const std::optional<io::Preprocess>& known) {
   if (is_preset(options.preprocess)) return data::PreprocessChoice{options.preprocess};
-  if (!options.preprocess.empty())
-    return data::PreprocessChoice{"", preprocess_of(options.preprocess)};
-  return known ? std::optional(data::PreprocessChoice{"", *known}) : std::nullopt;
+  if (!options.preprocess.empty()) return with_settings(preprocess_of(options.preprocess));
+  return known ? std::optional(with_settings(*known)) : std::nullopt;
 }
 
 data::DataRequest request_of(const DataOptions& options, const std::string& source,

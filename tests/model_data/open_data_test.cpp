@@ -116,6 +116,8 @@ TEST(OpenData, AManifest) {
   const ModelData::Batch batch = open_data({.path = dir / "m.yaml"}, two_inputs()).batch({1});
   EXPECT_TRUE(batch.inputs.at(0).equal(images().narrow(0, 1, 1) * 2));
   EXPECT_TRUE(batch.inputs.at(1).equal(at::zeros({1, 2}, at::kLong)));
+  write("inputs:\n  image: {data: images.npy, preprocess: {resize: 100, scal: 2}}\n");
+  EXPECT_THAT(error_of({.path = dir / "m.yaml"}, two_inputs()), HasSubstr("scal"));
   write("inputs:\n  image: {dta: images.npy}\n");
   EXPECT_THAT(error_of({.path = dir / "m.yaml"}, two_inputs()),
               HasSubstr("m.yaml:2: inputs.image.dta: unknown key 'dta'; did you mean 'data'"));
