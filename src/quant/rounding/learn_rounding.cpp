@@ -29,6 +29,7 @@ using fx::Node;
 struct LearnedLayer {
   fx::OperatorCall call;
   const QuantPoint* weight;
+  bool rounds;             ///< its integers are learned
   const QuantPoint* bias;  ///< null: nothing can be corrected
   const Node* input;       ///< what the layer reads, through its quantizer if it has one
 };
@@ -109,7 +110,7 @@ class Learner {
     const bool rounds =
         weight->quantizer->learns_rounding() && !weight->quantizer->learned_integers();
     if (!corrects && !rounds) return std::nullopt;
-    return LearnedLayer{*call, weight, corrects ? bias->second : nullptr, &input.node()};
+    return LearnedLayer{*call, weight, rounds, corrects ? bias->second : nullptr, &input.node()};
   }
 
   void learn(const LearnedLayer& layer) {
@@ -120,7 +121,7 @@ class Learner {
     if (moments.count == 0) return;
     const OneThread same_bits;
     Quantizer& quantizer = *layer.weight->quantizer;
-    if (quantizer.learns_rounding() && !quantizer.learned_integers())
+    if (layer.rounds)
       quantizer.set_integers(rounded_to_moments(weight, matrix, moments, quantizer,
                                                 /*bias_follows=*/layer.bias != nullptr));
     if (layer.bias) {
@@ -145,8 +146,7 @@ class Learner {
     if (bytes < left) return true;
     log_warning(
         "'{}': rounded to nearest, because learning from {:.0f} inputs needs {} of memory and {} "
-        "are "
-        "left",
+        "are left",
         layer.weight->consumers.front(), inputs, bytes_text(bytes), bytes_text(left));
     return false;
   }

@@ -43,9 +43,8 @@ at::Tensor nearest_plane(const at::Tensor& weight, const at::Tensor& gram, const
   const at::Tensor lower = at::linalg_cholesky(sorted);
   const at::Tensor columns = order.unsqueeze(1).expand_as(weight);
   const at::Tensor w = weight.gather(2, columns);
-  const at::Tensor scale = selected(grid.scale.expand({-1, -1, grid.scale.size(2)}), order);
-  const at::Tensor zero =
-      selected(grid.zero_point.expand({-1, -1, grid.zero_point.size(2)}), order);
+  const at::Tensor scale = selected(grid.scale, order);
+  const at::Tensor zero = selected(grid.zero_point, order);
   const auto at_input = [](const at::Tensor& per_input, int64_t j) {
     return per_input.select(2, per_input.size(2) == 1 ? 0 : j);
   };
